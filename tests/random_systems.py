@@ -54,6 +54,7 @@ from storagekit.placement import (
     Bricks,
     Coded,
     Declustered,
+    DeclusteredParity,
     Node,
     ParityGroups,
     Replicas,
@@ -198,7 +199,16 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         ),
         "Striped": lambda draws: Striped(draws.form.randint(1, 4), _unit(draws)),
         "RAID5": lambda draws: RAID5(draws.form.randint(3, 5), _unit(draws)),
-        "ParityGroups": lambda draws: ParityGroups(draws.form.randint(4, 6), draws.form.randint(1, 2), 1, _unit(draws)),
+        "ParityGroups": lambda draws: ParityGroups(
+            draws.form.randint(4, 6), draws.form.randint(1, 2), 1, _unit(draws), draws.form.random() < 0.3
+        ),
+        "DeclusteredParity": lambda draws: DeclusteredParity(
+            draws.form.randint(5, 7),
+            draws.form.randint(4, 5),
+            draws.form.randint(1, 2),
+            _unit(draws),
+            draws.form.random() < 0.3,
+        ),
         "Coded": lambda draws: Coded(2, draws.form.randint(2, 4)),
         "Declustered": lambda draws: Declustered(draws.form.randint(3, 6), draws.form.randint(1, 3), SECTORS, 512),
         "Volumes": lambda draws: Volumes(SECTORS, _volumes(draws), _unit(draws)),

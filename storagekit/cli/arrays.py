@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from storagekit.core.errors import InputError
+from storagekit.core.units import PAGE
 from storagekit.reproduce.printing import say
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ NAMES = (
 _MIRROR = re.compile(r"\d+x\d+x\d+")
 _RAID = re.compile(r"raid(0|10|5|6)-(\d{1,6})")
 _CODE = re.compile(r"(?:(\d{1,4})x)?(\d{1,4})\+(\d{1,4})")
-PAGE = 4096  # bytes
 LEAST_UNIT = 64 * 1024  # bytes
 
 

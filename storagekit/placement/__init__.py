@@ -9,6 +9,7 @@ from storagekit.placement.base import of_part as of_part
 from storagekit.placement.bricks import Bricks as Bricks
 from storagekit.placement.coded import Coded as Coded
 from storagekit.placement.declustered import Declustered as Declustered
+from storagekit.placement.declustered_parity import DeclusteredParity as DeclusteredParity
 from storagekit.placement.grouping import Grouping as Grouping
 from storagekit.placement.nodes import Node as Node
 from storagekit.placement.nodes import Volume as Volume

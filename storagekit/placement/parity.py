@@ -6,9 +6,12 @@ Gibson and Katz, SIGMOD 1988):
 - Read-modify-write reads the old data and the old parity. A write on p parity drives has 2 (1 + p) accesses.
 - Reconstruct-write reads the other data of the row. On m data drives it has m - 1 + 1 + p accesses.
 
-The layout uses the method with fewer accesses, and read-modify-write if both have equally many.
+The layout uses the method with fewer accesses, and read-modify-write if both have equally many. A write that covers a row
+(a full stripe) reads nothing.
 """
 
+import math
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,6 +22,7 @@ from jaxtyping import Bool, Int, UInt32
 
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.core.batching import bit, mask_of, named, whole
+from storagekit.core.units import PAGE, SECTOR
 from storagekit.core.validation import require
 from storagekit.drive import AbstractLayout
 from storagekit.placement.base import MOST_PARTS, AbstractPlacement, require_drives, stripe_unit
@@ -29,19 +33,145 @@ from storagekit.workload import Requests
 class ParityRow(NamedTuple):
     """The location of requests in rows of stripe units with parity; all parts have one address.
 
-    target: location of all parts. first: the first drive of the group. parity: the drive with the first unit of parity,
-    numbered within the group. data: the drive with the data, numbered within the group. touched: mask of the parts of
-    each request.
+    A drive of a group has a position in a row: parity has the positions 0, 1, ..., and data the further positions.
+
+    target: location of all parts. order: arrays from which a layout calculates the position of a drive. data: position
+    of the data of each request. touched: mask of the parts of each request.
     """
 
     target: Any
-    first: Int[AnyArray, "*#row"]
-    parity: Int[AnyArray, "*#row"]
+    order: tuple[Int[AnyArray, "*#row"], ...]
     data: Int[AnyArray, "*#row"]
     touched: UInt32[AnyArray, "*#row"]
 
 
-class ParityGroups(AbstractPlacement):
+class AbstractParity(AbstractPlacement):
+    """Base class of layouts with parity; the data survive the loss of any `parities` drives of a group.
+
+    A layout defines the number of drives of a group (`group`), and their order in a row. With full stripes, the number of
+    a part is its position in the row. Otherwise part 0 is the data, the next parts are parity, and the other data of the
+    row follow.
+    """
+
+    group: eqx.AbstractVar[Int[AnyArray, "..."]]
+    parities: eqx.AbstractVar[Int[AnyArray, "..."]]
+    unit: eqx.AbstractVar[int]
+    full_stripes: eqx.AbstractVar[bool]
+
+    @property
+    @abstractmethod
+    def rows(self) -> Int[AnyArray, "..."]:
+        """Return the number of rows, one for each group, at the same address."""
+
+    @abstractmethod
+    def _order_of(self, turn: Int[AnyArray, "*row"], group: Int[AnyArray, "*row"]) -> tuple[Int[AnyArray, "*row"], ...]:
+        """Return the arrays that describe the order of the drives. turn: number of the row among those of its group."""
+
+    @abstractmethod
+    def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow) -> Int[AnyArray, "*#row"]:
+        """Return the position of drives in the row of each request; negative if they hold no unit of the row."""
+
+    @abstractmethod
+    def _drive_at(self, position: Int[AnyArray, "*#row"], place: ParityRow) -> Int[AnyArray, "*#row"]:
+        """Return the drives at positions of the row of each request."""
+
+    @property
+    def data(self) -> Int[AnyArray, "..."]:
+        """Return the number of data units of a row."""
+        return self.group - self.parities
+
+    @property
+    def parts(self):
+        if self.full_stripes:
+            return self.group
+        # The other data of a row are parts if writes read them.
+        return namespace(self.group, self.parities).where(self.reconstructs, self.group, self.parities) + 1
+
+    @property
+    def needed(self):
+        return self.data if self.full_stripes else whole(1)
+
+    @property
+    def needs_several(self):
+        return self.full_stripes
+
+    @property
+    def alike(self):
+        return False
+
+    @property
+    def spare(self):
+        return whole(0)
+
+    @property
+    def reads_before_writes(self):
+        return not self.full_stripes
+
+    @property
+    def reconstructs(self) -> Bool[AnyArray, "..."]:
+        """Return whether a write within a stripe unit reads the other data of its row."""
+        fewer = reads_other_data(self.group, self.parities)
+        return namespace(fewer).asarray(fewer)
+
+    def parts_of(self, place: ParityRow):
+        return place.touched
+
+    def needed_of(self, place: ParityRow):
+        return jax.lax.population_count(place.touched).astype(jnp.int32)
+
+    def parts_read_first(self, place: ParityRow):
+        written = mask_of(self.parities + 1)
+        others = mask_of(self.parts) & ~written & ~bit(jnp.asarray(place.data) + 1)
+        first = jnp.where(self.reconstructs, others, written)
+        return jnp.where(place.touched == 1, jnp.uint32(0), first)
+
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
+        position = self._position_of(drive, place)
+        if self.full_stripes:
+            return position
+        own = (position >= 0) & ((position < self.parities) | self.reconstructs)
+        return jnp.where(position == place.data, 0, jnp.where(own, position + 1, -1))
+
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: ParityRow):
+        return self._drive_at(part if self.full_stripes else jnp.where(part == 0, place.data, part - 1), place)
+
+    def sectors_of(self, part: Int[AnyArray, "*#row"], place: ParityRow, sectors: Int[AnyArray, "*#row"]):
+        return self._part(sectors)
+
+    def _part(self, sectors: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
+        """Return the number of sectors of each part of requests."""
+        if not self.full_stripes:
+            return sectors
+        return -(-sectors // (self.data * self._page)) * self._page
+
+    @property
+    def _page(self) -> int:
+        return math.gcd(self.unit, PAGE // SECTOR)
+
+    def capacity(self, drive: AbstractLayout):
+        # The last unit of a drive stays free, so that the last request fits.
+        turns, units = drive.capacity // self.unit - 1, self.data * self.rows
+        kind = np.int64 if isinstance(units, np.ndarray | np.generic) else int
+        return units.astype(kind) * (turns * self.unit)
+
+    def locate(self, drive: AbstractLayout, requests: Requests) -> ParityRow:
+        ways = self.data if self.full_stripes else 1
+        number, inside = requests.sector // (self.unit * ways), requests.sector % (self.unit * ways)
+        if self.full_stripes:
+            inside = inside // (ways * self._page) * self._page
+        turn, group, column = unit_location(number, self.data // ways, self.rows)
+        target = drive.locate(turn * self.unit + inside, self._part(requests.sectors))
+        order = tuple(one.astype(np.int32) for one in self._order_of(turn, group))
+        position = self.parities + column.astype(np.int32)
+        parity = mask_of(self.parities)
+        read, written = (jnp.uint32(1), mask_of(self.parities + 1))
+        if self.full_stripes:
+            read, written = mask_of(self.group) & ~parity, mask_of(self.group)
+        read, written = (jnp.broadcast_to(one, position.shape) for one in (read, written))
+        return ParityRow(target, order, position, jnp.where(requests.read, read, written))
+
+
+class ParityGroups(AbstractParity):
     """Groups of drives with parity; the data survive the loss of any `parities` drives of a group.
 
     Parameters
@@ -55,6 +185,8 @@ class ParityGroups(AbstractPlacement):
         Number of groups, at least 1, by default 1.
     unit : int
         Stripe unit, sectors, by default 64 KB.
+    full_stripes : bool
+        Whether a request is divided over all data units of a row, by default false. A group then has at most 32 drives.
 
     Raises
     ------
@@ -63,23 +195,27 @@ class ParityGroups(AbstractPlacement):
 
     Notes
     -----
-    Consecutive stripe units are placed on the groups in rotation. Each row of a group has `parities` units of parity,
-    which move to the drives with the next lower numbers from row to row (left-symmetric). The parts of a request are
-    not copies: a part cannot replace another part.
+    Consecutive stripe units, or rows with full stripes, are placed on the groups in rotation. Each row of a group has
+    `parities` units of parity, which move to the drives with the next lower numbers from row to row (left-symmetric). The
+    parts of a request are not copies: a part cannot replace another part.
 
     A read has one part. A write has 1 + `parities` parts, and should lie within a stripe unit. The drives write when
     the last of the reads that precede the write has ended. An array with a failed drive cannot be simulated.
+
+    With full stripes, a read has one part for each data unit of a row, and a write has one for each drive of the group, so
+    that it reads nothing. The parts are equally long, in whole pages of 4 KB if the stripe unit has whole pages. A request
+    should lie within a row. RAID 3 and RAID-Z work in this way.
     """
 
     disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))
     parities: Int[AnyArray, "..."] = eqx.field(converter=named("parities", whole), default=1)
     groups: Int[AnyArray, "..."] = eqx.field(converter=named("groups", whole), default=1)
     unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
+    full_stripes: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
         disks, parities, groups = self.disks, self.parities, self.groups
-        require((parities >= 1) & (parities < MOST_PARTS), "parities", parities, f"1 to {MOST_PARTS - 1}")
-        require(disks >= parities + 2, "size of a group", disks, "at least two more than the parity drives", "drives")
+        require_group(disks, parities, self.full_stripes)
         require(groups >= 1, "groups", groups, "at least 1")
         require_drives(disks, groups)
 
@@ -88,108 +224,87 @@ class ParityGroups(AbstractPlacement):
         return self.disks * self.groups
 
     @property
-    def parts(self):
-        # Part 0 is the data and the next parts are parity. The other data of a row follow, if writes read them.
-        return namespace(self.disks, self.parities).where(self.reconstructs, self.disks, self.parities) + 1
+    def group(self):
+        return self.disks
 
     @property
-    def alike(self):
-        return False
+    def rows(self):
+        return self.groups
 
-    @property
-    def spare(self):
-        return whole(0)
+    def _order_of(self, turn: Int[AnyArray, "*row"], group: Int[AnyArray, "*row"]):
+        return group * self.disks, first_parity(turn, self.disks)
 
-    @property
-    def reads_before_writes(self):
-        return True
+    def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
+        first, parity = place.order
+        inside = drive - first
+        turned = inside - parity
+        turned = jnp.where(turned < 0, turned + self.disks, turned)
+        return jnp.where((inside >= 0) & (inside < self.disks), turned, -1)
 
-    @property
-    def reconstructs(self) -> Bool[AnyArray, "..."]:
-        """Return whether a write reads the other data of its row, instead of its old data and parity."""
-        fewer = reads_other_data(self.disks, self.parities)
-        return namespace(fewer).asarray(fewer)
-
-    def parts_of(self, place: ParityRow):
-        return place.touched
-
-    def needed_of(self, place: ParityRow):
-        return jax.lax.population_count(place.touched).astype(jnp.int32)
-
-    def parts_read_first(self, place: ParityRow):
-        written = mask_of(self.parities + 1)
-        others = mask_of(self.parts) & ~written & ~bit(self._turned(place.data, place) + 1)
-        first = jnp.where(self.reconstructs, others, written)
-        return jnp.where(place.touched == 1, jnp.uint32(0), first)
-
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
-        inside = drive - place.first
-        turned = self._turned(inside, place)
-        own = (inside >= 0) & (inside < self.disks) & ((turned < self.parities) | self.reconstructs)
-        return jnp.where(inside == place.data, 0, jnp.where(own, turned + 1, -1))
-
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: ParityRow):
-        turned = place.parity + part - 1
-        turned = jnp.where(turned >= self.disks, turned - self.disks, turned)
-        return place.first + jnp.where(part == 0, place.data, turned)
-
-    def _turned(self, inside: Int[AnyArray, "*#row"], place: ParityRow) -> Int[AnyArray, "*#row"]:
-        """Return the distance of drives from the drive with the first parity. inside: numbers within the group."""
-        turned = inside - place.parity
-        return jnp.where(turned < 0, turned + self.disks, turned)
-
-    def capacity(self, drive: AbstractLayout):
-        # The last unit of a drive stays free, so that the last request fits.
-        rows = drive.capacity // self.unit - 1
-        kind = np.int64 if isinstance(self.disks, np.ndarray) else int
-        return ((self.disks - self.parities) * self.groups).astype(kind) * (rows * self.unit)
-
-    def locate(self, drive: AbstractLayout, requests: Requests) -> ParityRow:
-        address, *others = left_symmetric(requests.sector, self.disks, self.unit, self.parities, self.groups)
-        target = drive.locate(address, requests.sectors)
-        first, holder, parity = (one.astype(np.int32) for one in others)
-        every = jnp.broadcast_to(mask_of(self.parities + 1), first.shape)
-        return ParityRow(target, first, parity, holder, jnp.where(requests.read, jnp.uint32(1), every))
+    def _drive_at(self, position: Int[AnyArray, "*#row"], place: ParityRow):
+        first, parity = place.order
+        turned = parity + position
+        return first + jnp.where(turned >= self.disks, turned - self.disks, turned)
 
 
-def left_symmetric(
-    sector: Int[AnyArray, "*#row"],
-    disks: Int[AnyArray, "*#row"],
-    unit: int,
-    parities: int | Int[AnyArray, "*#row"] = 1,
-    groups: int | Int[AnyArray, "*#row"] = 1,
-) -> tuple[Int[AnyArray, "*#row"], ...]:
-    """Return the locations of sectors and of their parity in groups of drives, in left-symmetric order.
-
-    Each row of stripe units has `parities` units of parity. From each row to the next, parity moves to the drive with
-    the next lower number. The data of a row begin on the drive after the last drive with parity. Consecutive units of data
-    are on different groups and different drives.
+def require_group(
+    disks: int | Int[AnyArray, "..."], parities: int | Int[AnyArray, "..."], full_stripes: bool = False
+) -> None:
+    """Raise InputError if a group of drives cannot have a number of parities.
 
     Parameters
     ----------
-    sector : int array, `[*row]`
-        Logical sectors.
-    disks : int
-        Number of drives of a group, one value or an array `[*row]`.
-    unit : int
-        Stripe unit, sectors.
-    parities, groups : int
-        Number of units of parity in a row, and number of groups; 1 by default.
+    disks, parities : int
+        Number of drives of a group, and number of parity units in a row.
+    full_stripes : bool
+        Whether each drive of the group has a part of each write.
+    """
+    require((parities >= 1) & (parities < MOST_PARTS), "parities", parities, f"1 to {MOST_PARTS - 1}")
+    require(disks >= parities + 2, "size of a group", disks, "at least two more than the parity drives", "drives")
+    if full_stripes:
+        require(disks <= MOST_PARTS, "size of a group with full stripes", disks, f"at most {MOST_PARTS}", "drives")
+
+
+def unit_location(
+    number: Int[AnyArray, "*row"], data: int | Int[AnyArray, "..."], rows: int | Int[AnyArray, "..."] = 1
+) -> tuple[Int[AnyArray, "*row"], ...]:
+    """Return the locations of stripe units that are placed on groups in rotation.
+
+    Parameters
+    ----------
+    number : int array, `[*row]`
+        Numbers of stripe units of data.
+    data : int
+        Number of data units of a row.
+    rows : int
+        Number of rows at the same address, one for each group, by default 1.
 
     Returns
     -------
-    address : int array, `[*row]`
-        Address of each sector on its drive; the parity is at the same address.
-    first : int array, `[*row]`
-        First drive of the group of each sector.
-    data, parity : int array, `[*row]`
-        Drive of each sector, and first drive with parity of its row, numbered within the group.
+    turn, group, column : int array, `[*row]`
+        Number of the row among those of its group, number of the group, and number of the unit in its row.
     """
-    number, data = sector // unit, disks - parities
-    turn, group = number // groups, number % groups
-    row, column = turn // data, turn % data
-    parity = disks - 1 - row % disks
-    return row * unit + sector % unit, group * disks, (parity + parities + column) % disks, parity
+    turn, group = number // rows, number % rows
+    return turn // data, group, turn % data
+
+
+def first_parity(turn: Int[AnyArray, "*row"], disks: int | Int[AnyArray, "..."]) -> Int[AnyArray, "*row"]:
+    """Return the drive with the first unit of parity in each row of a group (left-symmetric).
+
+    Parameters
+    ----------
+    turn : int array, `[*row]`
+        Number of the row.
+    disks : int
+        Number of drives of the group.
+
+    Returns
+    -------
+    int array, `[*row]`
+        Number of the drive within the group. From row to row it decreases by 1. The data of a row begin on the drive
+        after the last drive with parity.
+    """
+    return disks - 1 - turn % disks
 
 
 def reads_other_data(disks: Int[AnyArray, "..."] | int, parities: Int[AnyArray, "..."] | int) -> Any:

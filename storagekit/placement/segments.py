@@ -20,7 +20,7 @@ from storagekit.core.validation import instance_of, shown, validate, validate_fi
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics
 from storagekit.placement.base import MOST_PARTS, AbstractPlacement
 from storagekit.placement.nodes import Node, Volume, laid_out
-from storagekit.placement.parity import left_symmetric
+from storagekit.placement.parity import first_parity, unit_location
 from storagekit.placement.striped import UNIT, looked_up, one_of
 from storagekit.workload import Requests
 from storagekit.workload.trace import RequestTrace
@@ -253,7 +253,10 @@ class Segments(AbstractPlacement):
         on, begin, disks = columns[:, 0], columns[:, 1], columns[:, 2]
         address, parity = begin + inside.first[None], jnp.full_like(on, none)
         if self._parity:
-            rotated, _, data, other = left_symmetric(address, jnp.where(disks > 0, disks, 3), UNIT)
+            known = jnp.where(disks > 0, disks, 3)
+            turn, _, column = unit_location(address // UNIT, known - 1)
+            other = first_parity(turn, known)
+            rotated, data = turn * UNIT + address % UNIT, (other + 1 + column) % known
             parity = jnp.where((disks > 0) & ~requests.read[None], on + other, none)
             address, on = jnp.where(disks > 0, rotated, address), jnp.where(disks > 0, on + data, on)
         # One vectorized program locates all parts, instead of a copy of the program for each part.

@@ -15,7 +15,7 @@ from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.core.errors import InputError
-from storagekit.core.units import SECTOR
+from storagekit.core.units import PAGE, SECTOR
 from storagekit.dispatch import Hashing, NearestIdle
 from storagekit.drive import Drive, LinearSeek, RateServer, ideal_drive
 from storagekit.engine import Scenario, System
@@ -58,7 +58,6 @@ _WAITING = 64
 _ROOM = 3
 # Number of sectors of a track (a prime), and of a stripe unit, on a drive that is given by `DriveFigures`.
 _TRACK, _UNIT = 509, 8
-_PAGE = 4096 // SECTOR
 # Number of requests in a run of a scheme: minimum, maximum, and multiple of the number of outstanding requests.
 _ENOUGH, _LONGEST, _TIMES = 6000, 400_000, 12
 # Length of a run in transients: for an estimate with an error of some percent, and for a check with intervals.
@@ -166,7 +165,7 @@ def layout_requests(outstanding: int | None) -> int:
 
 def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
     """Return the scenario of a scheme. scheduler: None for FCFS. mean: expected response time in seconds."""
-    unit = max(_PAGE, -(-needs.largest // _PAGE) * _PAGE)
+    unit = -(-needs.largest // (PAGE // SECTOR)) * (PAGE // SECTOR)
     placement = scheme.placement(needs.drive, needs.data, unit)
     room = float(placement.capacity(needs.drive)) * SECTOR
     sizes = MixedSizes(tuple(size for size, _ in needs.sizes), tuple(share for _, share in needs.sizes))

@@ -1,7 +1,10 @@
 """Test groups with parity.
 
-The tests check locations of data and parity, what a write reads first, and agreement of one parity with RAID 5.
+The tests check locations of data and parity, what a write reads first, full stripes, declustered groups, and agreement of
+one parity with RAID 5.
 """
+
+import math
 
 import numpy as np
 import pytest
@@ -12,12 +15,14 @@ from hypothesis import strategies as st
 from storagekit.dispatch import Broadcast
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
-from storagekit.placement import RAID5, ParityGroups
+from storagekit.placement import RAID5, DeclusteredParity, ParityGroups
+from storagekit.placement.declustered_parity import factors
 from storagekit.queue import Depth, FairQueue
 from storagekit.schedule import FCFS
 
 TRACK = 4096
 DRIVE = ideal_drive(full_seek=1e-3, revolution=TRACK * 1e-4, cylinders=2, sectors_per_track=TRACK)
+LARGE = ideal_drive(full_seek=1e-3, revolution=1e-2, cylinders=200, sectors_per_track=TRACK)
 SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3)).map(lambda n: (n[0] + n[1] + 1, n[1], n[2]))
 
 
@@ -124,6 +129,81 @@ def test_a_write_waits_for_the_slower_of_its_reads_and_joins_the_queue_behind_ot
         assert responses(reports) == pytest.approx({0: 714.5, 1: response}, rel=1e-4)
 
 
+@settings(max_examples=60)
+@given(SHAPES, st.integers(1, 40), st.integers(0, 500), st.integers(1, 3000))
+def test_full_stripes_use_every_drive_of_a_group_once(shape, unit, row, sectors):
+    """A read has the data drives of the row of a small request, and a write has all drives; the parts hold all sectors."""
+    disks, parities, groups = shape
+    small, layout = (ParityGroups(disks, parities, groups, unit, full) for full in (False, True))
+    data = disks - parities
+    request = asking(row * data * unit, sectors)
+    place = layout.locate(DRIVE, request._replace(read=np.array([False])))
+    written = [int(layout.drive_of(np.array([part]), place)[0]) for part in range(disks)]
+    group = row % groups
+    assert sorted(written) == list(range(group * disks, (group + 1) * disks))
+    assert [int(layout.part_on(np.array([drive]), place)[0]) for drive in written] == list(range(disks))
+    read = layout.locate(DRIVE, request)
+    assert int(read.touched[0]) == (1 << disks) - (1 << parities)
+    assert int(layout.parts_of(place)[0]) == (1 << disks) - 1
+    # the same drives have the parity of the row's small writes
+    first = ((row // groups) * data * groups + group) * unit
+    assert written[:parities] == holders(small, first)[1:]
+    assert written[parities:] == [holders(small, first + column * groups * unit)[0] for column in range(data)]
+    part = int(layout.sectors_of(np.array([0]), place, np.array([sectors]))[0])
+    page = math.gcd(unit, 8)
+    assert part % page == 0
+    assert part * data >= sectors > (part - page) * data
+
+
+def test_a_full_stripe_reads_nothing_and_waits_for_its_slowest_drive(unfold, recorded):
+    """A request of 3000 sectors has 1000 sectors on each data drive: 100 ms. Platters start at 0, that of parity at 0.5.
+
+    Row 0 has its parity on drive 3. A read ends after 100 ms, a write after 204.8 + 100 ms.
+    """
+    system = System(DRIVE, ParityGroups(4, 1, 1, 2000, full_stripes=True), Broadcast(), FCFS(), slots=4)
+    for read, response, served in ((True, 100.0, [1, 1, 1, 0]), (False, 304.8, [1, 1, 1, 1])):
+        arrivals = recorded([0.0], sector=0, sectors=3000, read=read)
+        tally, reports = unfold(Scenario(system, arrivals), phase=np.array([0.0, 0.0, 0.0, 0.5]))
+        assert responses(reports) == pytest.approx({0: response}, rel=1e-4)
+        assert tally.served.ravel().tolist() == served
+
+
+@pytest.mark.parametrize("disks", [7, 9, 12])
+@pytest.mark.parametrize(("size", "parities"), [(3, 1), (4, 2), (5, 1), (7, 3)])
+def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks, size, parities):
+    """Over n rows, each drive holds each unit of the row once. With a prime number of drives, all pairs share equally."""
+    layout, data = DeclusteredParity(disks, size, parities, 8, full_stripes=True), size - parities
+    groups, turns = disks // size, disks * factors(disks).shape[1]
+    rows = np.arange(turns * groups)
+    place = layout.locate(LARGE, asking(rows * data * 8)._replace(read=np.zeros(rows.size, bool)))
+    used = np.array([np.asarray(layout.drive_of(np.array([position]), place)) for position in range(size)])
+    assert all(len(set(row)) == size for row in used.T)
+    for turn in range(turns):
+        assert len(set(used[:, turn * groups : (turn + 1) * groups].ravel())) == size * groups
+    for position in range(size):
+        assert np.all(np.bincount(used[position], minlength=disks) == groups * factors(disks).shape[1])
+        assert np.all(np.asarray(layout.part_on(used[position], place)) == position)
+    for drive in range(disks):
+        holds = np.asarray(layout.part_on(np.array([drive]), place))
+        assert np.all((holds >= 0) == np.any(used == drive, axis=0))
+    together = sum(
+        np.bincount(used[one] * disks + used[two], minlength=disks**2) for one in range(size) for two in range(size)
+    )
+    pairs = together.reshape(disks, disks)[~np.eye(disks, dtype=bool)]
+    assert pairs.sum() == rows.size * size * (size - 1)
+    if disks == 7:
+        assert np.all(pairs == pairs[0])
+
+
+def test_declustered_writes_read_and_write_as_in_groups(unfold, recorded):
+    """With as many drives as a group has, times and accesses are those of `test_a_small_write_...`."""
+    system = System(DRIVE, DeclusteredParity(7, 6, 2, 2000), Broadcast(), FCFS(), slots=4)
+    for read, response, served in ((True, 100.1, 1), (False, 509.7, 6)):
+        tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=read)), phase=np.zeros(7))
+        assert responses(reports) == pytest.approx({0: response}, rel=1e-4)
+        assert int(tally.served.sum()) == served
+
+
 def test_a_queue_of_limited_depth_receives_a_write_twice(unfold, recorded):
     """At depth 1, a read that comes while the old data is read is issued before the write, whatever the scheduler.
 
@@ -151,6 +231,12 @@ def test_fair_queues_are_refused():
         (lambda: ParityGroups(5, 0), "parities 0: it must be 1 to"),
         (lambda: ParityGroups(5, 1, 0), "groups 0: it must be at least 1"),
         (lambda: ParityGroups(5, 1, 1, 0), "a stripe unit of 0 sectors"),
+        (
+            lambda: ParityGroups(33, 1, full_stripes=True),
+            "size of a group with full stripes 33 drives: it must be at most",
+        ),
+        (lambda: DeclusteredParity(6, 7), "size of a group 7 drives: it must be at most 6"),
+        (lambda: DeclusteredParity(2, 2), "disks 2"),
     ],
 )
 def test_impossible_groups_raise(build, message):

@@ -35,6 +35,7 @@ VALID_CALLS = {
     "placement.Declustered": ValidCall(lambda: {"bricks": 4, "copies": 2, "data": 2**20, "extent": 2048}),
     "placement.Grouping": ValidCall(lambda: {"sizes": (2, 3)}),
     "placement.Node": ValidCall(lambda: {"disks": 3, "raid5": True, "sectors": 2**20}),
+    "placement.DeclusteredParity": ValidCall(lambda: {"disks": 7, "group": 4, "parities": 2, "unit": 128}),
     "placement.ParityGroups": ValidCall(lambda: {"disks": 6, "parities": 2, "groups": 2, "unit": 128}),
     "placement.RAID5": ValidCall(lambda: {"disks": 4, "unit": 128}),
     "placement.Replicas": ValidCall(lambda: {"copies": 2}),
