@@ -31,14 +31,15 @@ def size_mix(words: str) -> float | dict[float, float]:
         ) from None
 
 
-def code_of(words: str):
+def code_of(words: str, declustered: bool = False):
     """Return the family of one code, such as 8+3."""
     from storagekit.plan import Code
 
     data, plus, parities = words.partition("+")
     if not (plus and data.isdecimal() and parities.isdecimal()):
-        raise InputError(f"--code {words[:40]!r}: give the numbers of data and of parity disks, such as 8+3")
-    return Code(int(data), int(parities))
+        option = "--declustered" if declustered else "--code"
+        raise InputError(f"{option} {words[:40]!r}: give the numbers of data and of parity disks, such as 8+3")
+    return Code(int(data), int(parities), declustered)
 
 
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
@@ -77,6 +78,12 @@ def schemes(
             metavar="M+P", help="Include a code such as 8+3, with the disks that remain as spares; repeatable."
         ),
     ] = None,
+    declustered: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="M+P", help="Include a code whose groups and spare space are spread over all disks; repeatable."
+        ),
+    ] = None,
     simulated: Annotated[bool, typer.Option("--simulated", help=SIMULATED)] = False,
     check: Annotated[int, typer.Option(help="Number of best schemes to simulate as a check.")] = 0,
     charts: Annotated[
@@ -91,7 +98,7 @@ def schemes(
     from storagekit.plan.families import default_families
     from storagekit.plan.objective import OBJECTIVES
 
-    others, model = _others(code or [], copies, simulated), load_drive(drive)
+    others, model = _others(code or [], declustered or [], copies, simulated), load_drive(drive)
     answer = ask(
         model,
         disks,
@@ -113,11 +120,11 @@ def schemes(
     _report(answer, check, charts, as_json)
 
 
-def _others(codes: list[str], copies: bool, simulated: bool) -> list:
+def _others(codes: list[str], declustered: list[str], copies: bool, simulated: bool) -> list:
     """Return the families that options add to the default families."""
     from storagekit.plan import Protocols, ReplicatedBricks, SplitTransfers
 
-    found = [code_of(words) for words in codes]
+    found = [code_of(words) for words in codes] + [code_of(words, declustered=True) for words in declustered]
     found += [ReplicatedBricks()] if copies else []
     return found + ([Protocols(), SplitTransfers()] if simulated else [])
 

@@ -12,7 +12,16 @@ from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
 from storagekit.dispatch.ars import OF_WRITES
 from storagekit.drive import Drive
 from storagekit.placement.base import MOST_PARTS
-from storagekit.plan.scheme import Dispatched, DSPTFCopies, Hashed, Mirrored, Parity, Scheme, SplitRequests
+from storagekit.plan.scheme import (
+    Dispatched,
+    DSPTFCopies,
+    Hashed,
+    Mirrored,
+    Parity,
+    Scheme,
+    SplitRequests,
+    SpreadParity,
+)
 
 # validator of the number of copies of all data, on different disks
 COPIES = Validator(least=2, most=COUNT.most, whole=True)
@@ -61,6 +70,9 @@ class ParityRAID(Family):
     ----------
     parities, group : int
         Maximum number of parity disks in a group, and maximum number of disks in a group.
+    full_stripes : bool
+        Whether to include schemes that divide a request over the data disks of a group, for requests with at least 64 KB
+        for each of these disks; true by default.
 
     Raises
     ------
@@ -70,15 +82,17 @@ class ParityRAID(Family):
 
     parities: Count = 3
     group: Annotated[int, Validator(least=3, most=COUNT.most, whole=True)] = 24
+    full_stripes: bool = True
 
     def __post_init__(self):
         validate_fields(self)
 
     def of(self, disks):
         return [
-            Parity(group, parities, disks // group)
+            Parity(group, parities, disks // group, full)
+            for full in ((False, True) if self.full_stripes else (False,))
             for parities in range(1, self.parities + 1)
-            for group in range(parities + 2, min(self.group, disks) + 1)
+            for group in range(parities + 2, min(self.group, MOST_PARTS if full else self.group, disks) + 1)
             if disks % group == 0
         ]
 
@@ -91,6 +105,9 @@ class Code(Family):
     ----------
     data, parities : int
         Number of disks with data, and number of parity disks, in a group.
+    declustered : bool
+        Whether the groups are on changing disks (`placement.DeclusteredParity`): all disks then serve requests, their spare
+        space is distributed over all of them, and all share the work of a lost disk. By default false.
 
     Raises
     ------
@@ -100,11 +117,12 @@ class Code(Family):
     Examples
     --------
     >>> Code(8, 3).of(24)
-    [Parity(group=11, parities=3, groups=2)]
+    [Parity(group=11, parities=3, groups=2, full_stripes=False), Parity(group=11, parities=3, groups=2, full_stripes=True)]
     """
 
     data: Count
     parities: Count
+    declustered: bool = False
 
     def __post_init__(self):
         validate_fields(self)
@@ -113,7 +131,13 @@ class Code(Family):
 
     def of(self, disks):
         group = self.data + self.parities
-        return [Parity(group, self.parities, disks // group)] if disks >= group else []
+        if disks < group:
+            return []
+        of = self.parities, disks // group
+        return [
+            SpreadParity(group, *of, full, disks) if self.declustered else Parity(group, *of, full)
+            for full in ((False, True) if group <= MOST_PARTS else (False,))
+        ]
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def used_share(needs: Requirements, scheme: Scheme) -> float:
 def _arriving(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> Prediction:
     assert needs.rate is not None
     used = used_share(needs, scheme)
-    times = needs.transfers(used)
+    times = needs.transfers(used, scheme.shape.ways)
     each = times.shape[1]
     shares = np.repeat([share for _, share in needs.sizes], each) / each
     reach = float(timing.reach(used))
@@ -211,7 +211,12 @@ def _outstanding(
     disks = schemes[0].disks
     used = np.array([used_share(needs, one) for one in schemes])
     weights = np.array([share for _, share in needs.sizes])
-    overhead = np.array([weights @ needs.transfers(share).mean(axis=1) for share in used])
+    overhead = np.array(
+        [
+            weights @ needs.transfers(share, one.shape.ways).mean(axis=1)
+            for share, one in zip(used, schemes, strict=True)
+        ]
+    )
     queue = needs.outstanding / disks
     load = Load(needs.read_share, 0.0, queue, 1.0, needs.data / needs.capacity)
     shapes = Columns.of([one.shape for one in schemes])
@@ -293,7 +298,7 @@ def _prediction(
         load = busy if needs.queue_depth == 1 else needs.rate / figures.throughput
         degraded = load * scheme.degraded(reads, read, write)
     left = max(0.0, 1 - degraded) if np.isfinite(degraded) else np.nan
-    moved = used * needs.capacity / needs.sequential_rate(used)
+    moved = scheme.rebuilt * used * needs.capacity / needs.sequential_rate(used)
     return Prediction(
         scheme,
         0,

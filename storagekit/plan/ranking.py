@@ -231,7 +231,8 @@ def _predicted(
 def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
     """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_SPARES` disks fewer."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
-        yield [one for family in families for one in family.of(count) if one.tolerates >= needs.tolerate]
+        every = (one for family in families for one in family.of(count))
+        yield [one for one in every if one.tolerates >= needs.tolerate and one.suits(needs.smallest)]
 
 
 def meets(needs: Requirements, one: Prediction) -> bool:

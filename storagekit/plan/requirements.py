@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.units import KB, SECTOR, sectors
+from storagekit.core.units import KB, PAGE, SECTOR, sectors
 from storagekit.core.validation import (
     COUNT,
     POSITIVE,
@@ -114,15 +114,23 @@ class Requirements:
         """Return the number of sectors of the largest request."""
         return max(sectors(size) for size, _ in self.sizes)
 
-    def transfers(self, used: float) -> NDArray:
+    @cached_property
+    def smallest(self) -> int:
+        """Return the number of sectors of the smallest request."""
+        return min(sectors(size) for size, _ in self.sizes)
+
+    def transfers(self, used: float, ways: int = 1) -> NDArray:
         """Return the transfer time plus the overhead of requests in seconds, `[size, 2]`.
 
         Of each size, one half of the requests takes the first time and the other half takes the second. These times
         have the mean and the standard deviation of the requests of this size at random addresses of a disk that is
         filled to a fraction `used`. Only for transfers that are short beside a track boundary is the deviation limited,
-        to half of the mean, so that no time is negative.
+        to half of the mean, so that no time is negative. If requests are divided into `ways` parts of whole pages, the
+        times are those of a part.
         """
-        mean, deviation = self._zones.times(self._sectors, used)
+        page = PAGE // SECTOR
+        parts = self._sectors if ways == 1 else -(-self._sectors // (ways * page)) * page
+        mean, deviation = self._zones.times(parts, used)
         deviation = np.minimum(deviation, mean / 2)
         return np.stack([mean - deviation, mean + deviation], axis=1) + float(self.drive.overhead)
 

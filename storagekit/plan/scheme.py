@@ -10,15 +10,26 @@ import numpy as np
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
-from storagekit.core.units import SECTOR
+from storagekit.core.units import KB, PAGE, SECTOR
 from storagekit.core.validation import Count, instance_of, validate_fields
 from storagekit.dispatch import AbstractDispatch, Broadcast, Hashing, NearestIdle, central
 from storagekit.drive import Drive
-from storagekit.placement import AbstractPlacement, Declustered, ParityGroups, SRMirror, Striped
+from storagekit.placement import (
+    MOST_PARTS,
+    AbstractPlacement,
+    Declustered,
+    DeclusteredParity,
+    ParityGroups,
+    SRMirror,
+    Striped,
+)
 from storagekit.placement.parity import reads_other_data
 
 # bytes of consecutive data on one brick
 EXTENT = 2**24
+# Number of sectors of the smallest stripe unit into which requests are divided. Smaller parts take little less time than the
+# whole request.
+LEAST_UNIT = 64 * KB // SECTOR
 
 
 class SchemeFigures(NamedTuple):
@@ -34,8 +45,8 @@ class SchemeFigures(NamedTuple):
 class Scheme(ABC):
     """A scheme on `disks` disks.
 
-    Requests are not split: a stripe unit, or an extent, is at least as large as the largest request. A write completes
-    when all copies, or data and parity, are on disk.
+    Requests are not split, except by full stripes: a stripe unit, or an extent, is at least as large as the largest
+    request. A write completes when all copies, or data and parity, are on disk.
     """
 
     @property
@@ -83,6 +94,24 @@ class Scheme(ABC):
     def usable(self, capacity: float) -> float:
         """Return the capacity for data in bytes, on disks of `capacity` bytes each."""
         return self.disks * capacity / self.shape.room
+
+    def suits(self, smallest: int) -> bool:
+        """Return whether the scheme is meant for requests of at least `smallest` sectors; by default true."""
+        return True
+
+    def alignment(self, unit: int) -> int:
+        """Return the number of sectors at whose multiples requests begin; by default the stripe unit of `unit` sectors."""
+        return unit
+
+    @property
+    def spares(self) -> int:
+        """Return the number of disks whose space is spare and distributed over all disks; 0 by default."""
+        return 0
+
+    @property
+    def rebuilt(self) -> float:
+        """Return how much each other disk reads or writes to restore a lost disk, as a share of the data on a disk."""
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -167,6 +196,8 @@ class Parity(Scheme):
         Number of parity disks in a group, by default 1.
     groups : int
         Number of groups, by default 1.
+    full_stripes : bool
+        Whether each request is divided over the data disks of a group, so that a write reads nothing; by default false.
 
     Raises
     ------
@@ -177,6 +208,7 @@ class Parity(Scheme):
     group: Count
     parities: Count = 1
     groups: Count = 1
+    full_stripes: bool = False
 
     def __post_init__(self):
         validate_fields(self)
@@ -185,6 +217,8 @@ class Parity(Scheme):
                 f"parities {self.parities}: must be below {self.group}, the number of disks of a group, because a "
                 "group needs at least one disk for data"
             )
+        if self.full_stripes and self.group > MOST_PARTS:
+            raise InputError(f"full stripes on a group of {self.group} disks: give at most {MOST_PARTS} disks")
 
     @property
     def disks(self):
@@ -197,16 +231,22 @@ class Parity(Scheme):
 
     @property
     def reconstructs(self) -> bool:
-        """Return whether a write reads the other data of its row, instead of its old data and parity."""
+        """Return whether a write within a stripe unit reads the other data of its row."""
         return reads_other_data(self.group, self.parities)
 
     @cached_property
     def shape(self):
-        written, group = 1 + self.parities, self.group
+        room, shared = self.disks / (self.data * self.groups), self._sharing
+        if self.full_stripes:
+            return Shape(written=self.group, room=room, group=shared, ways=self.data)
+        written = 1 + self.parities
         first = self.data - 1 if self.reconstructs else written
-        return Shape(
-            written=written, room=group / self.data, group=group, read_first=first, returns=not self.reconstructs
-        )
+        return Shape(written=written, room=room, group=shared, read_first=first, returns=not self.reconstructs)
+
+    @property
+    def _sharing(self) -> int:
+        """Return the number of disks among which the requests of a group are spread."""
+        return self.group
 
     @property
     def tolerates(self):
@@ -215,10 +255,18 @@ class Parity(Scheme):
     @property
     def sort(self):
         # narrow groups whose writes read the other data are faster than wide groups
-        return type(self), self.parities, self.data if self.reconstructs else 0
+        return type(self), self.parities, self.full_stripes, self.data if self.reconstructs or self.full_stripes else 0
 
     def degraded(self, reads, read, write):
+        return self._after_loss(reads, read, write) * self.group / (self.group - 1)
+
+    def _after_loss(self, reads: float, read: float, write: float) -> float:
+        """Return the work of a group that has lost a disk, divided by its work before. For the arguments see `degraded`."""
         disks, data, parities = self.group, self.data, self.parities
+        if self.full_stripes:
+            # a read of lost data reads parity instead, and a write leaves out the lost disk
+            before = reads * data * read + (1 - reads) * disks * write
+            return (before - (1 - reads) * write) / before
         modify, others = (1 + parities) * (read + write), (data - 1) * read
         whole = min(modify, others + (1 + parities) * write)
         # The lost disk holds the data of a write, some parity of its row, or other data of its row. A write to lost data
@@ -226,26 +274,100 @@ class Parity(Scheme):
         own, parity = others + parities * write, min(parities * (read + write), others + parities * write)
         other = min(modify, data * read + (1 + parities) * write)
         lost = (own + parities * parity + (data - 1) * other) / disks
-        before = (reads * read + (1 - reads) * whole) / disks
         # a read of lost data reads as many other disks of the group as there are data disks
-        return (reads * read * (data + disks - 1) / disks + (1 - reads) * lost) / (disks - 1) / before
+        after = reads * read * (data + disks - 1) / disks + (1 - reads) * lost
+        return after / (reads * read + (1 - reads) * whole)
 
     @property
     def caveat(self):
+        if self.full_stripes:
+            return "the formulas describe the common waiting of the disks of a group by one correlation"
         return "the formulas describe the two phases of a write by the mean waiting times of the disks"
 
     def __str__(self):
         kind = {1: "RAID 5", 2: "RAID 6"}.get(self.parities, "code")
         if self.groups > 1:
             kind = {"RAID 5": "RAID 50", "RAID 6": "RAID 60"}.get(kind, kind)
+        return f"{kind}, {self._numbers}"
+
+    @property
+    def _numbers(self) -> str:
         some = f"{self.groups} x " if self.groups > 1 else ""
-        return f"{kind}, {some}{self.data}+{self.parities}"
+        return f"{some}{self.data}+{self.parities}{', full stripes' if self.full_stripes else ''}"
+
+    def suits(self, smallest):
+        return not self.full_stripes or smallest >= self.data * LEAST_UNIT
+
+    def alignment(self, unit):
+        return self._stripe_unit(unit) * self.data if self.full_stripes else unit
+
+    def _stripe_unit(self, unit: int) -> int:
+        """Return the number of sectors of a stripe unit, which are whole pages. unit: sectors of the largest request."""
+        page = PAGE // SECTOR
+        return -(-unit // (self.data * page)) * page if self.full_stripes else unit
 
     def placement(self, drive, data, unit):
-        return ParityGroups(self.group, self.parities, self.groups, unit=unit)
+        return ParityGroups(self.group, self.parities, self.groups, self._stripe_unit(unit), self.full_stripes)
 
     def dispatch(self):
         return Broadcast()
+
+
+@dataclass(frozen=True)
+class SpreadParity(Parity):
+    """A code of m + p whose groups are on changing disks (`placement.DeclusteredParity`).
+
+    Parameters
+    ----------
+    group, parities, groups, full_stripes
+        See `Parity`. Each address of the disks has `groups` groups.
+    count : int
+        Number of disks, at least those of `groups` groups. The other disks are spare space on all disks.
+
+    Raises
+    ------
+    InputError
+        If the numbers are impossible.
+    """
+
+    count: Count = 0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not self.groups * self.group <= self.count < (self.groups + 1) * self.group:
+            raise InputError(
+                f"count {self.count}: give {self.groups * self.group} to {(self.groups + 1) * self.group - 1} disks for "
+                f"{self.groups} groups of {self.group} disks"
+            )
+
+    @property
+    def disks(self):
+        return self.count
+
+    @property
+    def spares(self):
+        return self.count - self.group * self.groups
+
+    @property
+    def _sharing(self):
+        return self.count
+
+    def degraded(self, reads, read, write):
+        # the lost disk is in one of the groups of a request with this probability
+        hit = self.group / self.count
+        return (1 + hit * (self._after_loss(reads, read, write) - 1)) * self.count / (self.count - 1)
+
+    @property
+    def rebuilt(self):
+        # of the rows of the lost disk, other disks read the data and write the lost unit to spare space
+        return self.groups * self.group / self.count * (self.data + 1) / (self.count - 1)
+
+    def __str__(self):
+        spare = f", {self.spares} spare{'s' * (self.spares > 1)} distributed" if self.spares else ""
+        return f"declustered code, {self._numbers}{spare}"
+
+    def placement(self, drive, data, unit):
+        return DeclusteredParity(self.count, self.group, self.parities, self._stripe_unit(unit), self.full_stripes)
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,11 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             "whose names say so",
             self._order(),
         ]
+        if any(one.scheme.shape.ways > 1 for one in every):
+            requests.append(
+                "with full stripes, each request begins at a row of stripe units and is divided over the data units of the row, "
+                "in whole pages of 4 KB"
+            )
         if self.goal.most_busy < 1 and needs.rate is not None:
             what = "the disk utilization" if needs.queue_depth == 1 else "the share of the maximum rate"
             requests.append(f"{what} is limited to {self.goal.most_busy:.0%}")

@@ -170,7 +170,7 @@ def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | 
     room = float(placement.capacity(needs.drive)) * SECTOR
     sizes = MixedSizes(tuple(size for size, _ in needs.sizes), tuple(share for _, share in needs.sizes))
     # requests are aligned to whole units, so that no request crosses a boundary
-    requests = RandomRequests(sizes, needs.read_share, max(1.0, room / needs.data), alignment=unit)
+    requests = RandomRequests(sizes, needs.read_share, max(1.0, room / needs.data), alignment=scheme.alignment(unit))
     wanted = needs.outstanding if needs.rate is None else int(_ROOM * needs.rate * mean) + _SCHEME_SLOTS[0]
     assert wanted is not None
     remedy = "check a part of the array"
@@ -199,7 +199,7 @@ def _queue(needs: Requirements, scheme: Scheme, mean: float) -> Depth | None:
     if needs.queue_depth == 1 or needs.rate is None or dispatch.claims.competes or dispatch.withdraws_late:
         return None
     shape, writes = scheme.shape, 1 - needs.read_share
-    accesses = needs.read_share + writes * max(shape.written, shape.read_first)
+    accesses = needs.read_share * shape.ways + writes * max(shape.written, shape.read_first)
     few = needs.queue_depth > 8 * needs.rate * accesses * mean / scheme.disks
     return None if few else Depth(needs.queue_depth)
 

@@ -127,6 +127,11 @@ class Layouts:
         return np.zeros_like(self.mirrors)
 
     @property
+    def ways(self) -> NDArray:
+        """Return the number of disks over which a request is divided, which is 1. See `Shapes`."""
+        return np.ones_like(self.heads)
+
+    @property
     def returns(self) -> NDArray:
         """Return whether a write returns to disks that it has read, which is false. See `Shapes`."""
         return np.zeros(self.mirrors.shape, bool)

@@ -276,6 +276,8 @@ def _latency(spindle: Spindle, load: Load, layouts: Shapes, reach: NDArray) -> N
     arc = np.divide(spindle.revolution, layouts.replicas)
     p = load.unpropagated
     first = spindle.least(reach, arc, layouts.heads)
+    if np.any(layouts.ways > 1):
+        first = np.where(layouts.ways > 1, spindle.most(reach, arc, layouts.ways), first)
     last = spindle.most(reach, arc, layouts.written) + spindle.revolution * layouts.turned
     if np.any(layouts.read_first):
         # the disk that reads last writes when the data comes round again; if the write is on other disks, these seek
@@ -302,7 +304,7 @@ def _occupied(
     alone = spindle.mean_seek(reach) + arc / 2
     places, outstanding = np.divide(disks, heads), np.multiply(disks, load.queue)
     beside = _beside_reads(spindle, layouts, reach, alone, load.queue)
-    seen, reads = unchecked(visible)(p, heads, written + before, *beside)
+    seen, reads = unchecked(visible)(p, heads, layouts.ways, written + before, *beside)
     # Each head serves all writes, so no other head has taken some of the writes.
     crowding = reads * _crowding_of(heads) + (1 - reads) * ALONE
 
@@ -327,7 +329,7 @@ def _occupied(
     # first the share of idle time at the mean queue, then the gain of a read that chooses among idle heads
     first = total(chosen, chosen)
     square = chosen**2 / 3 + p * (1 - p) * turned**2
-    variation = square * ((p + (1 - p) * (written + before)) / first) ** 2
+    variation = square * ((p * layouts.ways + (1 - p) * (written + before)) / first) ** 2
     busy = _busy_share(places, load.queue * heads * seen, variation, shape)
     if np.all(heads == 1):
         return total(chosen, chosen, 1 - busy), busy
@@ -348,13 +350,15 @@ def _round_again(spindle: Spindle) -> NDArray:
 
 def _beside_reads(
     spindle: Spindle, layouts: Shapes, reach: NDArray, alone: NDArray, queue: Numbers
-) -> tuple[NDArray, NDArray]:
-    """Return the times that a write waits at all its disks, and the time until it completes, in units of a read access.
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the times that a write waits at all its disks, and the times until a read and a write complete.
+
+    The unit is a read access, and the time of a read is that at one head.
 
     A write on several disks has one access on each disk, and ends with its last access. Without a queue, the last access
     takes longer than the mean access because positioning times differ. With a long queue, the ratio of both is
     H = 1 + 1/2 + ... + 1/w for w accesses, the ratio for exponential times (see `visible`). For mirrors, the times are
-    w and H. With parity, the time of the reads before the write is added.
+    w and H. With parity, the time of the reads before the write is added. A divided read also ends with its last access.
     """
     own = (layouts.heads == 1) & (layouts.written > 1)
     read = spindle.overhead + alone
@@ -371,15 +375,18 @@ def _beside_reads(
     last, harmonic = last_of(layouts.written, write)
     longer, before = np.where(own, write / read, 1.0), layouts.read_first
     first = np.where(before > 0, last_of(np.maximum(before, 1), read)[0], 0.0)
-    return layouts.written * longer + before, longer * np.where(own, last, harmonic) + first
+    divided = np.where(layouts.ways > 1, last_of(layouts.ways, read)[0], 1.0)
+    return layouts.written * longer + before, divided, longer * np.where(own, last, harmonic) + first
 
 
 @validate(together=require_broadcast)
 def visible(
     p: Annotated[Numbers, SHARE.each],
     heads: Annotated[NDArray, COUNT.each],
+    ways: Annotated[NDArray, COUNT.each],
     accesses: Annotated[NDArray, COUNT.each],
     present: Annotated[Numbers, POSITIVE.each],
+    read: Annotated[Numbers, POSITIVE.each],
     last: Annotated[Numbers, POSITIVE.each],
 ) -> tuple[NDArray, NDArray]:
     """Return the number of requests at a disk per request at its group of mirrored disks, and the share of reads.
@@ -390,10 +397,14 @@ def visible(
         Share of requests that do not propagate copies in the foreground, 0 to 1.
     heads : array of int, shape `[layout]`
         Number of disks that hold a block.
+    ways : array of int, shape `[layout]`
+        Number of disks over which a read is divided.
     accesses : array of int, shape `[layout]`
         Number of accesses of a write.
     present : float or array of float
         Sum of the times that a write waits at its disks, divided by the time T that a read waits at a disk.
+    read : float or array of float
+        Time until a read by one head completes, divided by T; 1 if a read is not divided.
     last : float or array of float
         Time until a write completes, divided by T.
 
@@ -416,8 +427,8 @@ def visible(
     mirrors leaves with the last of these accesses, after H T, where H = 1 + 1/2 + ... + 1/w for exponential times. The
     waiting times at all disks add up to T for a read and to w T for such a write.
     """
-    waits = (p + (1 - p) * present) / heads
-    return waits / (p / heads + (1 - p) * last), p / (p + (1 - p) * accesses)
+    waits = (p * ways + (1 - p) * present) / heads
+    return waits / (p * read / heads + (1 - p) * last), p * ways / (p * ways + (1 - p) * accesses)
 
 
 @validate(together=_together)
@@ -455,11 +466,12 @@ def occupied(
 
     Notes
     -----
-    A read, or a write with background propagation, takes one access of `read` seconds. A write with foreground
+    A read, or a write with background propagation, takes one access of `read` seconds on each disk over which it is
+    divided. A write with foreground
     propagation takes one access of `write` seconds on each of its disks. Settling adds to every write.
     """
     p = load.unpropagated
-    return p * read + load.settled_once * settle + (1 - p) * layouts.written * (write + settle)
+    return p * layouts.ways * read + load.settled_once * settle + (1 - p) * layouts.written * (write + settle)
 
 
 def _within(label: str, values: Numbers, least: float, most: float, rule: str) -> None:

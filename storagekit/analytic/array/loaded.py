@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.command_queue import CommandQueue, command_queue
 from storagekit.analytic.array.equations import DISKS
+from storagekit.analytic.array.full_stripes import DividedRequests
 from storagekit.analytic.array.positioning import Spindle
 from storagekit.analytic.array.read_first import WritesThatRead
 from storagekit.analytic.array.service_times import (
@@ -150,7 +151,9 @@ def loaded(
     longest = float(seeks.max() + arc + sizes.written.max() + turn + services.settle)
     fine = ServiceDistributions(services, np.linspace(0.0, longest, 1025))
     if shape.read_first and reads < 1:
-        return _with_first_reads(WritesThatRead(shape, fine, reads, rate / disks), rate, depth)
+        return _of_several_disks(WritesThatRead(shape, fine, reads, rate / disks), rate, depth)
+    if shape.ways > 1:
+        return _of_several_disks(DividedRequests(shape, fine, reads, rate / disks), rate, depth)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
     ways = _Ways(shape, reads, fine)
     if depth > 1:
@@ -181,11 +184,11 @@ def _selecting(ways: "_Ways", arrivals: float, depth: int) -> tuple["_Ways", flo
     return replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue), 1 / float(mean[-1])
 
 
-def _with_first_reads(load: WritesThatRead, rate: float, depth: int) -> Loaded:
-    """Return the response times of an array whose writes read before they write."""
+def _of_several_disks(load: WritesThatRead | DividedRequests, rate: float, depth: int) -> Loaded:
+    """Return the response times of an array whose writes read before they write, or whose requests are divided."""
     demand = load.demand
     if depth > 1:
-        mean, square = load.fine.selections(1 - load.writes / load.accesses, depth)
+        mean, square = load.fine.selections(load.of_reads, depth)
         demand = load.accesses * float(mean[-1])
         queue = command_queue(load.accesses, mean, square)
         load = replace(load, fine=replace(load.fine, chances=queue.chances), queue=queue)

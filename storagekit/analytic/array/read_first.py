@@ -106,6 +106,11 @@ class WritesThatRead:
         return self.rate * self.reads + self.first + self.writes
 
     @property
+    def of_reads(self) -> float:
+        """Return the share of accesses that read."""
+        return 1 - self.writes / self.accesses
+
+    @property
     def demand(self) -> float:
         """Return the share of the time for which a disk would be busy if every access needed a seek."""
         return float(np.array([self.accesses - self.writes, self.writes]) @ self.moments[0])

@@ -18,7 +18,7 @@ class Shapes(Protocol):
     immediately. turned: number of revolutions that a write takes on each of its disks, in addition to positioning and
     transfer: the rotation from the first replica to the last replica. room: number of bytes on disk for each byte of
     data. read_first: number of accesses with which a write reads before it writes. returns: whether a write reads the
-    disks that it then writes.
+    disks that it then writes. ways: number of disks over which a request is divided.
     """
 
     @property
@@ -41,6 +41,9 @@ class Shapes(Protocol):
 
     @property
     def returns(self) -> NDArray: ...
+
+    @property
+    def ways(self) -> NDArray: ...
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,14 @@ class Shape:
         one head for a block, and one replica.
     returns : bool
         Whether the disks that a write reads first are those that it then writes; False by default.
+    ways : int
+        Number of disks over which a request is divided, each with an equal part; 1 by default. A read occupies these disks.
+        A write also occupies the disks with parity, and reads nothing first.
 
     Raises
     ------
     InputError
-        If a number is out of range.
+        If a number is out of range, or the numbers do not fit together.
     """
 
     replicas: Count = 1
@@ -86,9 +92,15 @@ class Shape:
     group: Whole = 0
     read_first: Whole = 0
     returns: bool = False
+    ways: Count = 1
 
     def __post_init__(self):
         validate_fields(self)
+        if self.ways > 1 and (self.heads > 1 or self.replicas > 1 or self.read_first or self.written < self.ways):
+            raise InputError(
+                f"ways {self.ways} with {self.heads} heads, {self.replicas} replicas, {self.written} written and "
+                f"{self.read_first} read first: give 1 head, 1 replica, at least {self.ways} written and 0 read first"
+            )
         if self.read_first and (self.heads, self.replicas, self.turned) != (1, 1, 0.0):
             raise InputError(
                 f"read_first {self.read_first} with {self.heads} heads, {self.replicas} replicas and {self.turned:g} "
@@ -102,7 +114,7 @@ class Columns:
 
     Parameters
     ----------
-    replicas, heads, written, read_first : array of int, shape `[layout]`
+    replicas, heads, written, read_first, ways : array of int, shape `[layout]`
         See `Shapes`.
     turned, room : array of float, shape `[layout]`
         See `Shapes`.
@@ -117,6 +129,7 @@ class Columns:
     room: NDArray
     read_first: NDArray
     returns: NDArray
+    ways: NDArray
 
     @classmethod
     def of(cls, shapes: list[Shape]) -> "Columns":
