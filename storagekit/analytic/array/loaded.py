@@ -37,6 +37,7 @@ from storagekit.analytic.array.service_times import (
     ServiceDistributions,
     ServiceTimes,
     TransferSizes,
+    mean_time,
     moments,
     scaled,
     summed,
@@ -163,7 +164,7 @@ def loaded(
         return Loaded(rate / saturation, saturation, np.inf, np.empty(0), np.empty(0))
     time = time_grid(longest, ways.left(busy))
     within = _responses(ways, replace(ways.fine, time=time), busy)
-    return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
+    return Loaded(busy, saturation, mean_time(within, time), time, within)
 
 
 def _selecting(ways: "_Ways", arrivals: float, depth: int) -> tuple["_Ways", float]:
@@ -193,7 +194,7 @@ def _with_first_reads(load: WritesThatRead, rate: float, depth: int) -> Loaded:
     if demand >= 1:
         return Loaded(demand, saturation, np.inf, np.empty(0), np.empty(0))
     busy, time, within = load.responses()
-    return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
+    return Loaded(busy, saturation, mean_time(within, time), time, within)
 
 
 @dataclass(frozen=True)
