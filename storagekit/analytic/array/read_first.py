@@ -37,7 +37,6 @@ from storagekit.analytic.array.service_times import (
     HEAVY,
     ServiceDistributions,
     mean_time,
-    moments,
     scaled,
     summed,
     time_grid,
@@ -89,7 +88,7 @@ class WritesThatRead:
     @cached_property
     def moments(self) -> NDArray:
         """Return the means and mean squares of the access times of a read and of a write with a seek, `[2, access]`."""
-        return moments(1 - np.array([self.fine.read(1), self.fine.write]), self.fine.time)
+        return self.fine.moments()
 
     @property
     def writes(self) -> float:
@@ -192,11 +191,12 @@ class _Queue:
         if load.shape.returns:
             one, count = self._untouched, load.shape.written
             chance = np.array([one.last, one.other * (count - 1)]) / count
-            write = (1 - chance.sum()) * write + chance @ np.array(self._at_once())
+            write = (1 - chance.sum()) * write + chance @ np.array(self._at_once)
         access = ((load.accesses - load.writes) * served.read(1) + load.writes * write) / load.accesses
         found = waiting_times(1 - access, self.busy)
         return scaled(self.time, found, self.mean_wait / self.busy)
 
+    @cached_property
     def _at_once(self) -> tuple[NDArray, NDArray]:
         """Return the distributions of the time of a write that returns to an idle disk: the last disk, other disks."""
         services, time = self.load.fine.services, self.time
@@ -257,7 +257,7 @@ class _Queue:
     def _return(self, first: NDArray) -> NDArray:
         """Return the distribution of the second phase of a write that returns to its disks. first: of its first phase."""
         one, time, busy = self._untouched, self.time, self.busy
-        last, other = self._at_once()
+        last, other = self._at_once
         # the last disk has received requests during the whole first phase
         behind = scaled(time, first, busy * mean_time(first, time) / max(1 - one.last, 1e-12))
         found = (1 - busy) + busy * self._queued

@@ -91,6 +91,16 @@ class ServiceTimes:
         """Return the probability that a seek takes at most `time`."""
         return np.searchsorted(self._ordered, time, side="right") / self.seeks.size
 
+    @property
+    def moments(self) -> NDArray:
+        """Return the means and mean squares of the times of a read and of a write by one head, `[2, access]`."""
+        # seek and rotation
+        mean = self.seeks.mean() + self.arc / 2
+        square = (self.seeks**2).mean() + self.seeks.mean() * self.arc + self.arc**2 / 3
+        others = np.array([self.sizes.seconds, self.sizes.written + self.turn + self.settle])
+        other = others @ self.sizes.shares
+        return np.array([mean + other, square + 2 * mean * other + others**2 @ self.sizes.shares])
+
     @cached_property
     def _ordered(self) -> NDArray:
         return np.sort(self.seeks)
@@ -154,6 +164,16 @@ class ServiceDistributions:
         mean, square = moments(np.array(found), self.time)
         return mean, square
 
+    def moments(self, heads: int = 1) -> NDArray:
+        """Return the means and mean squares of service times, `[2, service]`.
+
+        The services are reads by the nearest of 1, 2, ..., `heads` heads, and a write.
+        """
+        if heads == 1 and self.chances is None:
+            return self.services.moments
+        reads = [self.read(some) for some in range(1, heads + 1)]
+        return moments(1 - np.array([*reads, self.write]), self.time)
+
     def read(self, heads: int) -> NDArray:
         """Return the probability that a read by the nearest of `heads` heads takes at most each time of the grid."""
         found = self.reads if heads == 1 else 1 - (1 - self.reads) ** heads
@@ -208,8 +228,8 @@ def waiting_times(exceeds: NDArray, busy: float) -> NDArray:
     mass = np.zeros_like(exceeds)
     mass[:-1] = step
     mass[1:] += step
-    left = np.fft.rfft(mass / mass.sum(), 2 * mass.size)
-    waits = np.fft.irfft(left * (1 - busy) / (1 - busy * left), 2 * mass.size)[: mass.size]
+    left = np.fft.rfft(mass / mass.sum())
+    waits = np.fft.irfft(left * (1 - busy) / (1 - busy * left), mass.size)
     waits = np.maximum(waits, 0.0)
     steps = np.cumsum(waits)
     return (steps - waits / 2) / max(steps[-1], 1.0)
@@ -225,13 +245,13 @@ def transformed(within: NDArray) -> NDArray:
     mass[..., 0] = (within[..., 0] + within[..., 1]) / 2
     mass[..., 1:-1] = (within[..., 2:] - within[..., :-2]) / 2
     mass[..., -1] = (within[..., -1] - within[..., -2]) / 2
-    return np.fft.rfft(mass, 2 * within.shape[-1])
+    return np.fft.rfft(mass)
 
 
 def summed(transform: NDArray) -> NDArray:
     """Return the distributions with the given transforms at the times of the grid, `[..., time]`."""
-    points = transform.shape[-1] - 1
-    mass = np.fft.irfft(transform, 2 * points)[..., :points]
+    points = 2 * (transform.shape[-1] - 1)
+    mass = np.fft.irfft(transform, points)
     return np.clip(np.cumsum(mass, axis=-1) - mass / 2, 0.0, 1.0)
 
 
