@@ -195,7 +195,7 @@ def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Sch
     shares, again = np.repeat(needs.shares, each) / each, np.repeat(needs.again, each)
     times = times.reshape(len(schemes), shares.size)
     figures = []
-    for scheme, reach, seconds in zip(schemes, timing.reach(used), times, strict=True):
+    for scheme, reach, seconds in zip(schemes, np.asarray(timing.reach(used)).tolist(), times, strict=True):
         found = loaded(
             timing,
             scheme.shape,

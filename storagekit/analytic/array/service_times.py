@@ -13,7 +13,8 @@ from storagekit.core.validation import SHARE, SPAN, require, validate_fields
 
 # utilization above which waiting times are assumed to be exponential
 HEAVY = 0.98
-# length of the time grid, in multiples of the mean waiting time of the requests that wait
+# Length of the time grid, in multiples of the mean waiting time of the requests that wait. Longer times have a probability of
+# about exp(-20). The Fourier transforms are periodic, so that sums beyond the end of the grid appear at its beginning.
 _COVERED = 20.0
 # Numbers of points of the time grid: within the longest service time, smallest total, largest total. The total is a
 # power of two for the Fourier transform. Compared with 65,536 points, means and 95% and 99% quantiles change by at most
@@ -203,7 +204,8 @@ def moments(exceeds: NDArray, time: NDArray) -> NDArray:
 
 def mean_time(within: NDArray, time: NDArray) -> float:
     """Return the mean of a time, from the probability that it is at most each of evenly spaced times."""
-    return float(moments(1 - within, time)[0])
+    exceeds = 1 - within
+    return float((exceeds.sum() - (exceeds[0] + exceeds[-1]) / 2) * (time[1] - time[0]))
 
 
 def time_grid(longest: float, wait: float, points: int | None = None) -> NDArray:
