@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import Scheduler
@@ -163,7 +164,7 @@ def predict(
     if needs.rate is None:
         found = [one for count in _counts(known) for one in _outstanding(needs, timing, _of(known, count), scheduler)]
     else:
-        found = [_arriving(needs, timing, one) for one in known]
+        found = _arriving(needs, timing, known)
     found += [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, SimulatedOnly)]
     price = np.nan if needs.price is None else needs.price * disks
     return [dataclasses.replace(one, spare=disks - one.scheme.disks, cost=price) for one in found]
@@ -182,26 +183,41 @@ def used_share(needs: Requirements, scheme: Scheme) -> float:
     return min(1.0, needs.data / scheme.usable(needs.capacity))
 
 
-def _arriving(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> Prediction:
+def _used(needs: Requirements, schemes: Sequence[Scheme]) -> NDArray:
+    return np.array([used_share(needs, one) for one in schemes])
+
+
+def _transfers(needs: Requirements, schemes: Sequence[Scheme], used: NDArray) -> NDArray:
+    """Return the transfer times of each scheme, `[scheme, size, 2]`. See `Requirements.transfers`."""
+    ways = np.array([one.shape.ways for one in schemes], int)
+    found = np.empty((len(schemes), len(needs.sizes), 2))
+    for each in set(ways.tolist()):
+        found[ways == each] = needs.transfers(used[ways == each], each)
+    return found
+
+
+def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme]) -> list[Prediction]:
     assert needs.rate is not None
-    used = used_share(needs, scheme)
-    times = needs.transfers(used, scheme.shape.ways)
-    each = times.shape[1]
-    shares = np.repeat([share for _, share in needs.sizes], each) / each
-    reach = float(timing.reach(used))
-    found = loaded(
-        timing,
-        scheme.shape,
-        reach,
-        TransferSizes(times.ravel(), shares, np.repeat(needs.again, each)),
-        disks=scheme.disks,
-        rate=needs.rate,
-        reads=needs.read_share,
-        depth=needs.queue_depth,
-    )
-    quantiles = found.quantile(0.95), found.quantile(0.99)
-    figures = SchemeFigures(found.saturation, found.mean, *quantiles, found.utilization)
-    return _prediction(needs, timing, scheme, figures, float((times.ravel() * shares).sum()))
+    used = _used(needs, schemes)
+    times = _transfers(needs, schemes, used)
+    each = times.shape[-1]
+    shares, again = np.repeat(needs.shares, each) / each, np.repeat(needs.again, each)
+    times = times.reshape(len(schemes), shares.size)
+    figures = []
+    for scheme, reach, seconds in zip(schemes, np.asarray(timing.reach(used)).tolist(), times, strict=True):
+        found = loaded(
+            timing,
+            scheme.shape,
+            reach,
+            TransferSizes(seconds, shares, again),
+            disks=scheme.disks,
+            rate=needs.rate,
+            reads=needs.read_share,
+            depth=needs.queue_depth,
+        )
+        quantiles = found.quantile(0.95), found.quantile(0.99)
+        figures.append(SchemeFigures(found.saturation, found.mean, *quantiles, found.utilization))
+    return _predictions(needs, timing, schemes, figures, times @ shares)
 
 
 def _outstanding(
@@ -209,43 +225,32 @@ def _outstanding(
 ) -> list[Prediction]:
     assert needs.outstanding is not None
     disks = schemes[0].disks
-    used = np.array([used_share(needs, one) for one in schemes])
-    weights = np.array([share for _, share in needs.sizes])
-    overhead = np.array(
-        [
-            weights @ needs.transfers(share, one.shape.ways).mean(axis=1)
-            for share, one in zip(used, schemes, strict=True)
-        ]
-    )
+    used = _used(needs, schemes)
+    overhead = _transfers(needs, schemes, used).mean(axis=-1) @ needs.shares
     queue = needs.outstanding / disks
     load = Load(needs.read_share, 0.0, queue, 1.0, needs.data / needs.capacity)
     shapes = Columns.of([one.shape for one in schemes])
-    settle = timing.write_settle + weights @ needs.again
+    settle = timing.write_settle + needs.shares @ needs.again
     own = dataclasses.replace(timing, overhead=overhead, write_settle=settle)
     found = costs(own, load, shapes, disks, used, scheduler)
     rates = found.throughput(disks)
-    return [
-        _prediction(
-            needs,
-            timing,
-            one,
-            SchemeFigures(float(rate), needs.outstanding / float(rate), np.nan, np.nan, min(float(busy), 1 - 1e-9)),
-            float(other),
-        )
-        for one, rate, busy, other in zip(schemes, rates, found.busy, overhead, strict=True)
+    figures = [
+        SchemeFigures(float(rate), needs.outstanding / float(rate), np.nan, np.nan, min(float(busy), 1 - 1e-9))
+        for rate, busy in zip(rates, found.busy, strict=True)
     ]
+    return _predictions(needs, timing, schemes, figures, overhead)
 
 
 def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnly, scheduler: Scheduler) -> Prediction:
     used = used_share(needs, scheme)
-    weights = np.array([share for _, share in needs.sizes])
     overhead = float(needs.drive.overhead)
-    transfer = overhead + float(weights @ (needs.transfers(used).mean(axis=1) - overhead)) / scheme.cuts
+    transfer = overhead + float(needs.shares @ (needs.transfers(used).mean(axis=1) - overhead)) / scheme.cuts
     access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.drive.revolution) / 2
     # a write settles, and it reads a sector that it covers only in part
-    access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + weights @ needs.again)
+    access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + needs.shares @ needs.again)
     figures = _simulated_figures(needs, scheme, access, None if needs.rate is not None else scheduler)
-    return dataclasses.replace(_prediction(needs, timing, scheme, figures, transfer), basis="simulated")
+    (found,) = _predictions(needs, timing, [scheme], [figures], np.array([transfer]))
+    return dataclasses.replace(found, basis="simulated")
 
 
 def _simulated_figures(
@@ -281,24 +286,46 @@ def _simulated_figures(
     return SchemeFigures(needs.rate / works, mean, p95, p99, min(works, 1 - 1e-9))
 
 
+def _predictions(
+    needs: Requirements,
+    timing: Curve | Linear,
+    schemes: Sequence[Scheme],
+    figures: Sequence[SchemeFigures],
+    transfer: NDArray,
+) -> list[Prediction]:
+    """Return the predictions of schemes with these measures. transfer: mean transfer time of each scheme, seconds."""
+    used = _used(needs, schemes)
+    seeks = timing.mean_seek(timing.reach(used))
+    moved = used * needs.capacity / needs.sequential_rate(used)
+    each = zip(schemes, figures, transfer.tolist(), seeks.tolist(), moved.tolist(), strict=True)
+    return [_prediction(needs, float(np.asarray(timing.write_settle)), *one) for one in each]
+
+
 def _prediction(
-    needs: Requirements, timing: Curve | Linear, scheme: Scheme, figures: SchemeFigures, transfer: float
+    needs: Requirements,
+    settle: float,
+    scheme: Scheme,
+    figures: SchemeFigures,
+    transfer: float,
+    seek: float,
+    moved: float,
 ) -> Prediction:
-    busy = figures.utilization
-    shape, reads, used = scheme.shape, needs.read_share, used_share(needs, scheme)
-    seek, arc = float(timing.mean_seek(timing.reach(used))), float(needs.drive.revolution) / shape.replicas
+    """Return the prediction of a scheme.
+
+    settle, transfer, seek: additional time of a write, and mean transfer and seek time, seconds. moved: time to read or to
+    write the used part of a disk, seconds.
+    """
+    shape, reads, turn = scheme.shape, needs.read_share, float(needs.drive.revolution)
+    arc = turn / shape.replicas
     read = transfer + seek + arc / 2
-    plain = (
-        read + float(np.asarray(timing.write_settle)) + float(np.dot([share for _, share in needs.sizes], needs.again))
-    )
-    write = plain + float(needs.drive.revolution) * shape.turned
+    plain = read + settle + float(needs.shares @ needs.again)
+    write = plain + turn * shape.turned
     degraded = np.nan
     if needs.rate is not None:
         # disks that select requests are faster with a longer queue, so that only the limit of the rate counts
-        load = busy if needs.queue_depth == 1 else needs.rate / figures.throughput
+        load = figures.utilization if needs.queue_depth == 1 else needs.rate / figures.throughput
         degraded = load * scheme.degraded(reads, read, write)
     left = max(0.0, 1 - degraded) if np.isfinite(degraded) else np.nan
-    moved = scheme.rebuilt * used * needs.capacity / needs.sequential_rate(used)
     return Prediction(
         scheme,
         0,
@@ -307,7 +334,7 @@ def _prediction(
         scheme.tolerates,
         np.nan,
         degraded,
-        np.inf if left == 0 else moved / left,
+        np.inf if left == 0 else scheme.rebuilt * moved / left,
         _parts(needs, scheme, transfer, seek, arc / 2 + (1 - reads) * (write - plain)),
     )
 

@@ -119,8 +119,8 @@ class Requirements:
         """Return the number of sectors of the smallest request."""
         return min(sectors(size) for size, _ in self.sizes)
 
-    def transfers(self, used: float, ways: int = 1) -> NDArray:
-        """Return the transfer time plus the overhead of requests in seconds, `[size, 2]`.
+    def transfers(self, used: NDArray | float, ways: int = 1) -> NDArray:
+        """Return the transfer time plus the overhead of requests in seconds, `[..., size, 2]`.
 
         Of each size, one half of the requests takes the first time and the other half takes the second. These times
         have the mean and the standard deviation of the requests of this size at random addresses of a disk that is
@@ -132,7 +132,7 @@ class Requirements:
         parts = self._sectors if ways == 1 else -(-self._sectors // (ways * page)) * page
         mean, deviation = self._zones.times(parts, used)
         deviation = np.minimum(deviation, mean / 2)
-        return np.stack([mean - deviation, mean + deviation], axis=1) + float(self.drive.overhead)
+        return np.stack([mean - deviation, mean + deviation], axis=-1) + float(self.drive.overhead)
 
     @cached_property
     def _zones(self) -> ZoneTransfers:
@@ -141,6 +141,11 @@ class Requirements:
     @cached_property
     def _sectors(self) -> NDArray:
         return np.array([sectors(size) for size, _ in self.sizes])
+
+    @cached_property
+    def shares(self) -> NDArray:
+        """Return the share of the requests of each size, `[size]`."""
+        return np.array([share for _, share in self.sizes])
 
     @cached_property
     def again(self) -> NDArray:
@@ -157,7 +162,7 @@ class Requirements:
         """Return the mean transfer time of the largest requests in the slowest zone, in seconds."""
         return self._zones.slowest(self.largest)
 
-    def sequential_rate(self, used: float) -> float:
+    def sequential_rate(self, used: NDArray | float) -> NDArray:
         """Return the rate in bytes a second of long transfers on a disk that is filled to a fraction `used`."""
         return self._zones.sequential_rate(used)
 

@@ -94,7 +94,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         ]
         if any(one.scheme.shape.ways > 1 for one in every):
             requests.append(
-                "with full stripes, each request begins at a row of stripe units and is divided over the data units of the row, "
+                "with full stripes, each request begins at a row of stripe units and is divided over its data units, "
                 "in whole pages of 4 KB"
             )
         if self.goal.most_busy < 1 and needs.rate is not None:

@@ -67,33 +67,34 @@ class ZoneTransfers:
             first, float(zones.capacity), sector, data.astype(float), common, shift, passed * sector, drive.grain
         )
 
-    def times(self, sectors: NDArray, used: float) -> tuple[NDArray, NDArray]:
+    def times(self, sectors: NDArray, used: NDArray | float) -> tuple[NDArray, NDArray]:
         """Return the mean and the standard deviation of the transfer times of requests at random addresses.
 
         Parameters
         ----------
         sectors : array of int, shape `[size]`
             Sizes of the requests, sectors.
-        used : float
+        used : float or array of float
             Share of the capacity that the addresses cover, from the outer edge.
 
         Returns
         -------
-        mean, deviation : array of float, shape `[size]`
-            Transfer times, seconds.
+        mean, deviation : array of float, shape `[..., size]`
+            Transfer times for each share in `used`, seconds.
         """
         share = self._shares(used)
         each, variance = self._by_zone(sectors)
-        mean = each @ share
-        return mean, np.sqrt(np.maximum(0.0, (variance + (each - mean[:, None]) ** 2) @ share))
+        mean = share @ each.T
+        square = ((variance + (each - mean[..., None]) ** 2) * share[..., None, :]).sum(axis=-1)
+        return mean, np.sqrt(np.maximum(0.0, square))
 
     def slowest(self, sectors: int) -> float:
         """Return the mean transfer time of requests of a size in the zone where it is longest, seconds."""
         return float(self._by_zone(np.array([sectors]))[0].max())
 
-    def sequential_rate(self, used: float) -> float:
+    def sequential_rate(self, used: NDArray | float) -> NDArray:
         """Return the rate of long transfers on a disk that is filled to the share `used`, bytes a second."""
-        return SECTOR / float(self._shares(used) @ (self.sector + self.crossing / self.data))
+        return SECTOR / (self._shares(used) @ (self.sector + self.crossing / self.data))
 
     def _by_zone(self, sectors: NDArray) -> tuple[NDArray, NDArray]:
         """Return the mean and the variance of the transfer times in each zone, `[size, zone]`."""
@@ -104,8 +105,8 @@ class ZoneTransfers:
         odd = crossed % 1
         return covered * self.sector + crossed * self.crossing, odd * (1 - odd) * self.crossing**2
 
-    def _shares(self, used: float) -> NDArray:
-        """Return the share of the requests in each zone, which the used part of its sectors determines."""
-        end = min(used, 1.0) * self.capacity
+    def _shares(self, used: NDArray | float) -> NDArray:
+        """Return the share of the requests in each zone, which the used part of its sectors determines, `[..., zone]`."""
+        end = np.minimum(used, 1.0)[..., None] * self.capacity
         sectors = np.maximum(np.minimum(np.append(self.first[1:], self.capacity), end) - self.first, 0.0)
-        return sectors / sectors.sum()
+        return sectors / sectors.sum(axis=-1, keepdims=True)

@@ -53,7 +53,9 @@ def test_parity_rotates_and_never_shares_a_drive_with_its_data(disks, unit, sect
     per_row = (disks - 1) * unit
     row = sector // per_row
     places = [layout.locate(DRIVE, asking(row * per_row + column * unit)) for column in range(disks - 1)]
-    assert sorted([*(drive_of(layout, 0, place) for place in places), drive_of(layout, 1, places[0])]) == list(range(disks))
+    assert sorted([*(drive_of(layout, 0, place) for place in places), drive_of(layout, 1, places[0])]) == list(
+        range(disks)
+    )
     assert {extent_of(place.target)[0] for place in places} == {row * unit}
     parities = {drive_of(layout, 1, layout.locate(DRIVE, asking(at * per_row))) for at in range(row, row + disks)}
     assert parities == set(range(disks))

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# value of a request that was not selected before, as a share of the value of a request at a random place
-_LEFT_OVER = 0.75
+# A request that was not selected before counts as this number of requests at random places: a selection among 1 + n requests
+# is equivalent to one among 1 + n LEFT_OVER random places.
+LEFT_OVER = 0.75
 # number of requests of the chain beyond the depth, and the probability below which rounding errors dominate
 _BEYOND, _NOISE = 200, 1e-12
 # utilization below which at most one request waits
@@ -45,11 +46,6 @@ class CommandQueue:
     wait: float
     chances: NDArray
     waited: NDArray
-
-
-def places(depth: int) -> NDArray:
-    """Return the numbers of random places among which the selections among 1, 2, ..., `depth` requests are equivalent."""
-    return 1 + _LEFT_OVER * np.arange(depth)
 
 
 def command_queue(rate: float, mean: NDArray, square: NDArray) -> CommandQueue:

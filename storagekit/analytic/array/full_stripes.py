@@ -69,7 +69,7 @@ class DividedRequests:
     @cached_property
     def moments(self) -> NDArray:
         """Return the means and mean squares of the access times of a read and of a write, `[2, access]`."""
-        return moments(1 - np.array([self.fine.read(1), self.fine.write]), self.fine.time)
+        return self.fine.moments()
 
     @property
     def accesses(self) -> float:

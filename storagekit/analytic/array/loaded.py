@@ -38,7 +38,7 @@ from storagekit.analytic.array.service_times import (
     ServiceDistributions,
     ServiceTimes,
     TransferSizes,
-    moments,
+    mean_time,
     scaled,
     summed,
     time_grid,
@@ -52,7 +52,7 @@ from storagekit.core.validation import Count, Positive, Share, instance_of, unch
 # rounds of the search for the gain of a choice among idle heads, with command queueing
 _GAINS = 2
 # largest number of iterations of the search for the utilization, and the change that ends it
-_ROUNDS, _SETTLED = 60, 1e-7
+_ROUNDS, _SETTLED = 60, 1e-9
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def loaded(
         return Loaded(rate / saturation, saturation, np.inf, np.empty(0), np.empty(0))
     time = time_grid(longest, ways.left(busy))
     within = _responses(ways, replace(ways.fine, time=time), busy)
-    return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
+    return Loaded(busy, saturation, mean_time(within, time), time, within)
 
 
 def _selecting(ways: "_Ways", arrivals: float, depth: int) -> tuple["_Ways", float]:
@@ -196,33 +196,29 @@ def _of_several_disks(load: WritesThatRead | DividedRequests, rate: float, depth
     if demand >= 1:
         return Loaded(demand, saturation, np.inf, np.empty(0), np.empty(0))
     busy, time, within = load.responses()
-    return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
+    return Loaded(busy, saturation, mean_time(within, time), time, within)
 
 
 @dataclass(frozen=True)
 class _Ways:
-    """Mix of reads and writes, and the moments of a disk's service times at a given utilization.
-
-    The moments are integrated from the distributions in `fine`.
-    """
+    """Mix of reads and writes, and the moments of a disk's service times at a given utilization."""
 
     shape: Shape
     reads: float
     fine: ServiceDistributions
     queue: CommandQueue | None = None
 
-    @property
+    @cached_property
     def of_reads(self) -> float:
         """Return the share of reads among the accesses of a disk."""
         return self.reads / (self.reads + (1 - self.reads) * self.shape.written)
 
-    def found_idle(self, busy: float) -> NDArray:
+    def found_idle(self, busy: float) -> list[float]:
         """Return the probabilities that a read finds 0, 1, 2, ... idle heads."""
-        heads = self.shape.heads
-        waits = self.waits(busy)
-        free = np.array([comb(heads, n) * (1 - busy) ** n * busy ** (heads - n) for n in range(1, heads + 1)])
-        total = free.sum()
-        return np.concatenate([[waits], free * (1 - waits) / total if total > 0 else free])
+        heads, waits = self.shape.heads, self.waits(busy)
+        free = [comb(heads, n) * (1 - busy) ** n * busy ** (heads - n) for n in range(1, heads + 1)]
+        scale = (1 - waits) / (sum(free) or 1.0)
+        return [waits, *(scale * chance for chance in free)]
 
     def waits(self, busy: float) -> float:
         """Return the probability that a read finds no idle head."""
@@ -236,7 +232,7 @@ class _Ways:
         """Return the number of disks that serve one queue."""
         return max(self.shape.heads, self.shape.pool)
 
-    @property
+    @cached_property
     def together(self) -> float:
         """Return the share of a disk's busy time that writes take.
 
@@ -260,17 +256,15 @@ class _Ways:
 
     @cached_property
     def moments(self) -> NDArray:
-        """Return the means and mean squares of service times, `[2, service]`.
-
-        The services are reads by the nearest of 1, 2, ... heads, and a write.
-        """
-        ways = [self.fine.read(heads) for heads in range(1, self.shape.heads + 1)]
-        return moments(1 - np.array([*ways, self.fine.write]), self.fine.time)
+        """Return the means and mean squares of service times: reads by 1, 2, ... heads, and a write, `[2, service]`."""
+        return self.fine.moments(self.shape.heads)
 
     def moment(self, busy: float, power: int) -> float:
         """Return the mean (for `power` 1) or the mean square (for `power` 2) of the service time of an access."""
-        chances, of = self.found_idle(busy), self.moments[power - 1]
-        return float(self.of_reads * (chances[0] * of[0] + chances[1:] @ of[:-1]) + (1 - self.of_reads) * of[-1])
+        none, *idle = self.found_idle(busy)
+        *reads, write = self.moments[power - 1].tolist()
+        read = none * reads[0] + sum(chance * each for chance, each in zip(idle, reads, strict=True))
+        return self.of_reads * read + (1 - self.of_reads) * write
 
     def access(self, served: ServiceDistributions, busy: float) -> NDArray:
         """Return the distribution of the service time of an access."""
@@ -288,14 +282,14 @@ class _Ways:
     def busy(self, arrivals: float) -> float:
         """Return the utilization of a disk with `arrivals` accesses a second; 1 if it is overloaded.
 
-        Service times depend on the utilization, so the utilization is found by damped iteration.
+        Service times grow with the utilization, so the utilization is found by iteration from below.
         """
         if self.queue is not None:
             return self.queue.busy
         busy = min(1.0, arrivals * self.moment(0.0, 1))
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
-            before, busy = busy, min(1.0, (busy + arrivals * self.moment(busy, 1)) / 2)
-            if abs(busy - before) < _SETTLED:
+            before, busy = busy, min(1.0, arrivals * self.moment(busy, 1))
+            if busy - before < _SETTLED:
                 break
         return busy
 

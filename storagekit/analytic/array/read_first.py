@@ -36,7 +36,7 @@ from storagekit.analytic.array.command_queue import CommandQueue
 from storagekit.analytic.array.service_times import (
     HEAVY,
     ServiceDistributions,
-    moments,
+    mean_time,
     scaled,
     summed,
     time_grid,
@@ -88,7 +88,7 @@ class WritesThatRead:
     @cached_property
     def moments(self) -> NDArray:
         """Return the means and mean squares of the access times of a read and of a write with a seek, `[2, access]`."""
-        return moments(1 - np.array([self.fine.read(1), self.fine.write]), self.fine.time)
+        return self.fine.moments()
 
     @property
     def writes(self) -> float:
@@ -196,11 +196,12 @@ class _Queue:
         if load.shape.returns:
             one, count = self._untouched, load.shape.written
             chance = np.array([one.last, one.other * (count - 1)]) / count
-            write = (1 - chance.sum()) * write + chance @ np.array(self._at_once())
+            write = (1 - chance.sum()) * write + chance @ np.array(self._at_once)
         access = ((load.accesses - load.writes) * served.read(1) + load.writes * write) / load.accesses
         found = waiting_times(1 - access, self.busy)
         return scaled(self.time, found, self.mean_wait / self.busy)
 
+    @cached_property
     def _at_once(self) -> tuple[NDArray, NDArray]:
         """Return the distributions of the time of a write that returns to an idle disk: the last disk, other disks."""
         services, time = self.load.fine.services, self.time
@@ -209,36 +210,32 @@ class _Queue:
         least = (services.sizes.written + services.settle)[:, None]
         return last, shares @ np.clip((time - least) / services.arc, 0.0, 1.0)
 
-    def _slowest(self, least: NDArray, count: int) -> NDArray:
-        """Return the distribution of the end of the last of `count` accesses.
+    def _ended(self, ones: NDArray, least: NDArray, count: int) -> tuple[NDArray, NDArray]:
+        """Return the distributions of the end of one access, and of the end of the last of `count` accesses.
 
-        least: time of an access of each size without seek and rotation, seconds, `[size]`.
+        ones, least: distribution of the time of an access of each size, `[size, time]`, and its time without seek and
+        rotation, seconds, `[size]`.
         """
         services, shape = self.load.fine.services, self.load.shape
         shares, time = services.sizes.shares, self.time
-        ones = np.array([self._served.selected(services.positioned(time - each)) for each in least])
-        apart = shares @ self._after_waiting(transformed(ones)) ** count
         # Disks that have served the same writes have their arms at the same place, and similar queues. All accesses of a
         # write move arms, but only the accesses of one phase arrive at the same time.
         visited = shape.written if shape.returns else shape.written + shape.read_first
         together = (1 - self.busy) * self._shared(visited) + self.busy * self._shared(count)
         if self._served.chances is None:
             rotated = shares @ np.clip((time - least[:, None]) / services.arc, 0.0, 1.0) ** count
-            last = transformed(services.sought(time)) * transformed(rotated)
+            *each, sought, rotated = transformed(np.array([*ones, services.sought(time), rotated]))
+            last = sought * rotated
         else:
             # disks that select requests serve them in different orders
-            last = transformed(shares @ ones**count)
-        alike = self._after_waiting(last)
-        return together * alike + (1 - together) * apart
-
-    def _after_waiting(self, access: NDArray) -> NDArray:
-        """Return the distribution of the waiting time plus the time of an access. access: transform of its distribution."""
-        return summed(access * ((1 - self.busy) + self.busy * self._transform))
+            *each, last = transformed(np.array([*ones, shares @ ones**count]))
+        ended = summed(np.array([*each, last]) * ((1 - self.busy) + self.busy * self._transform))
+        apart = shares @ ended[:-1] ** count
+        return shares @ ended[:-1], together * ended[-1] + (1 - together) * apart
 
     def _first_phase(self) -> tuple[NDArray, NDArray]:
         """Return the distributions of the response of one read, and of the end of the first phase."""
-        read = self._after_waiting(transformed(self._served.read(1)))
-        return read, self._slowest(self.load.fine.services.sizes.seconds, self.load.shape.read_first)
+        return self._ended(self._served.reads, self.load.fine.services.sizes.seconds, self.load.shape.read_first)
 
     def untouched(self) -> _Untouched:
         """Return the probabilities that no request waits when a write returns to a disk."""
@@ -246,7 +243,7 @@ class _Queue:
         accesses, count = self.load.accesses, self.load.shape.written
         kept = np.exp(-accesses * self.time)
         # the mean time by which the other reads end before the last
-        early = np.trapezoid(read - end, self.time) * count / max(count - 1, 1)
+        early = (mean_time(end, self.time) - mean_time(read, self.time)) * count / max(count - 1, 1)
         last, other = (float(np.diff(each, prepend=0.0) @ kept) for each in (end, read))
         return _Untouched(last, other * float(np.exp(-accesses * early)))
 
@@ -257,21 +254,23 @@ class _Queue:
         if self.load.shape.returns:
             return reads * read + (1 - reads) * self._grown(first, self._return(first))
         services = self.load.fine.services
-        second = self._slowest(services.sizes.written + services.settle, self.load.shape.written)
-        both = (self._grown(first, second) + summed(transformed(first) * transformed(second))) / 2
+        _, second = self._ended(self._served.writes, services.sizes.written + services.settle, self.load.shape.written)
+        one, other = transformed(np.array([first, second]))
+        both = (self._grown(first, second) + summed(one * other)) / 2
         return reads * read + (1 - reads) * both
 
     def _return(self, first: NDArray) -> NDArray:
         """Return the distribution of the second phase of a write that returns to its disks. first: of its first phase."""
         one, time, busy = self._untouched, self.time, self.busy
-        last, other = self._at_once()
-        write = transformed(self._served.write)
+        last, other = self._at_once
         # the last disk has received requests during the whole first phase
-        behind = scaled(time, first, busy * np.trapezoid(1 - first, time) / max(1 - one.last, 1e-12))
-        last = one.last * last + (1 - one.last) * summed(transformed(behind) * write)
+        behind = scaled(time, first, busy * mean_time(first, time) / max(1 - one.last, 1e-12))
         found = (1 - busy) + busy * self._queued
         queued = np.clip((found - one.other) / max(1 - one.other, 1e-12), 0.0, 1.0)
-        other = one.other * other + (1 - one.other) * summed(transformed(queued) * write)
+        *waits, write = transformed(np.array([behind, queued, self._served.write]))
+        behind, queued = summed(np.array(waits) * write)
+        last = one.last * last + (1 - one.last) * behind
+        other = one.other * other + (1 - one.other) * queued
         return last * other ** (self.load.shape.written - 1)
 
     def _grown(self, first: NDArray, second: NDArray) -> NDArray:

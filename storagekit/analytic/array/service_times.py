@@ -8,12 +8,13 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic.array.command_queue import places
+from storagekit.analytic.array.command_queue import LEFT_OVER
 from storagekit.core.validation import SHARE, SPAN, require, validate_fields
 
 # utilization above which waiting times are assumed to be exponential
 HEAVY = 0.98
-# length of the time grid, in multiples of the mean waiting time of the requests that wait
+# Length of the time grid, in multiples of the mean waiting time of the requests that wait. Longer times have a probability of
+# about exp(-20). The Fourier transforms are periodic, so that sums beyond the end of the grid appear at its beginning.
 _COVERED = 20.0
 # Numbers of points of the time grid: within the longest service time, smallest total, largest total. The total is a
 # power of two for the Fourier transform. Compared with 65,536 points, means and 95% and 99% quantiles change by at most
@@ -85,24 +86,37 @@ class ServiceTimes:
 
     def positioned(self, time: NDArray) -> NDArray:
         """Return the probability that positioning takes at most `time`."""
-        ordered, area = self._staircase
-
-        def integral(at: NDArray) -> NDArray:
-            # integral of the distribution function of the seeks, which is a step function
-            return np.interp(at, ordered, area) + np.maximum(at - ordered[-1], 0.0)
-
-        return (integral(time) - integral(time - self.arc)) / self.arc
+        return np.interp(time, *self._bends)
 
     def sought(self, time: NDArray) -> NDArray:
         """Return the probability that a seek takes at most `time`."""
-        ordered, _ = self._staircase
-        return np.searchsorted(ordered, time, side="right") / ordered.size
+        return np.searchsorted(self._ordered, time, side="right") / self.seeks.size
+
+    @property
+    def moments(self) -> NDArray:
+        """Return the means and mean squares of the times of a read and of a write by one head, `[2, access]`."""
+        # seek and rotation
+        mean = self.seeks.mean() + self.arc / 2
+        square = (self.seeks**2).mean() + self.seeks.mean() * self.arc + self.arc**2 / 3
+        others = np.array([self.sizes.seconds, self.sizes.written + self.turn + self.settle])
+        other = others @ self.sizes.shares
+        return np.array([mean + other, square + 2 * mean * other + others**2 @ self.sizes.shares])
 
     @cached_property
-    def _staircase(self) -> tuple[NDArray, NDArray]:
-        """Return the sorted seek times, and the integral of their distribution function up to each seek time."""
-        ordered = np.sort(self.seeks)
-        return ordered, np.concatenate([[0.0], np.cumsum(np.diff(ordered) * np.arange(1, ordered.size) / ordered.size)])
+    def _ordered(self) -> NDArray:
+        return np.sort(self.seeks)
+
+    @cached_property
+    def _bends(self) -> tuple[NDArray, NDArray]:
+        """Return the times at which the slope of `positioned` changes, in ascending order, and its values at these times.
+
+        A rotation adds a ramp of the length `arc` to each of the equally likely seeks.
+        """
+        ends = np.concatenate([self._ordered, self._ordered + self.arc])
+        order = np.argsort(ends, kind="stable")
+        changes = np.where(order < self.seeks.size, 1.0, -1.0)
+        slopes = np.cumsum(changes)[:-1] / (self.seeks.size * self.arc)
+        return ends[order], np.concatenate([[0.0], np.cumsum(slopes * np.diff(ends[order]))])
 
 
 @dataclass(frozen=True)
@@ -118,17 +132,23 @@ class ServiceDistributions:
     chances: NDArray | None = None
 
     @cached_property
-    def _misses(self) -> list[NDArray]:
-        """Return, for each size, the probability that a read by one head takes longer than each time of the grid."""
-        return [1 - self.selected(self.services.positioned(self.time - each)) for each in self.services.sizes.seconds]
+    def reads(self) -> NDArray:
+        """Return the probability that a read by one head takes at most each time of the grid, `[size, time]`."""
+        return self.ending(self.services.sizes.seconds)
+
+    def ending(self, least: NDArray) -> NDArray:
+        """Return the probability that an access takes at most each time of the grid, `[size, time]`.
+
+        least: time of an access of each size without seek and rotation, seconds, `[size]`.
+        """
+        return self.selected(self.services.positioned(self.time - least[:, None]))
 
     def selected(self, within: NDArray) -> NDArray:
         """Return the distribution of the nearest request, from that of a request at a random place."""
         if self.chances is None:
             return within
-        used = self.chances > 1e-9
         exceeds = np.maximum(1 - within, 0.0)
-        return 1 - self.chances[used] @ exceeds ** places(self.chances.size)[used, None]
+        return 1 - exceeds * np.polyval(self.chances[::-1], exceeds**LEFT_OVER)
 
     def selections(self, reads: float, depth: int) -> tuple[NDArray, NDArray]:
         """Return the means and mean squares of the times of services that are selected among 1, 2, ... requests.
@@ -136,25 +156,34 @@ class ServiceDistributions:
         reads: share of reads among the accesses. The results have the shape `[depth]`.
         """
         shares, found = self.services.sizes.shares, []
-        misses = reads * shares, (1 - reads) * shares, np.maximum(self._misses, 0.0), np.maximum(1 - self.writes, 0.0)
-        for count in places(depth):
-            exceeds = misses[0] @ misses[2] ** count + misses[1] @ misses[3] ** count
-            found.append(moments(exceeds, self.time))
-        mean, square = np.array(found).T
+        weights = np.concatenate([reads * shares, (1 - reads) * shares])
+        exceeds = np.maximum(1 - np.concatenate([self.reads, self.writes]), 0.0)
+        farther = exceeds**LEFT_OVER
+        for _ in range(depth):
+            found.append(weights @ exceeds)
+            exceeds = exceeds * farther
+        mean, square = moments(np.array(found), self.time)
         return mean, square
+
+    def moments(self, heads: int = 1) -> NDArray:
+        """Return the means and mean squares of service times, `[2, service]`.
+
+        The services are reads by the nearest of 1, 2, ..., `heads` heads, and a write.
+        """
+        if heads == 1 and self.chances is None:
+            return self.services.moments
+        reads = [self.read(some) for some in range(1, heads + 1)]
+        return moments(1 - np.array([*reads, self.write]), self.time)
 
     def read(self, heads: int) -> NDArray:
         """Return the probability that a read by the nearest of `heads` heads takes at most each time of the grid."""
-        shares = self.services.sizes.shares
-        parts = (share * (1 - miss**heads) for share, miss in zip(shares, self._misses, strict=True))
-        return sum(parts, start=np.zeros_like(self.time))
+        found = self.reads if heads == 1 else 1 - (1 - self.reads) ** heads
+        return self.services.sizes.shares @ found
 
     @cached_property
     def writes(self) -> NDArray:
         """Return the probability that a write takes at most each time of the grid on one disk, `[size, time]`."""
-        later = self.time - self.services.turn - self.services.settle
-        sizes = self.services.sizes
-        return np.array([self.selected(self.services.positioned(later - each)) for each in sizes.written])
+        return self.ending(self.services.sizes.written + self.services.turn + self.services.settle)
 
     @cached_property
     def write(self) -> NDArray:
@@ -167,7 +196,16 @@ def moments(exceeds: NDArray, time: NDArray) -> NDArray:
 
     `exceeds` is the probability that a time exceeds each of evenly spaced times, `[..., time]`.
     """
-    return np.array([np.trapezoid(weight * exceeds, time) for weight in (1.0, 2 * time)])
+    # weights of the trapezoidal rule
+    weights = np.full(time.size, time[1] - time[0])
+    weights[[0, -1]] /= 2
+    return np.array([exceeds @ weights, exceeds @ (2 * time * weights)])
+
+
+def mean_time(within: NDArray, time: NDArray) -> float:
+    """Return the mean of a time, from the probability that it is at most each of evenly spaced times."""
+    exceeds = 1 - within
+    return float((exceeds.sum() - (exceeds[0] + exceeds[-1]) / 2) * (time[1] - time[0]))
 
 
 def time_grid(longest: float, wait: float, points: int | None = None) -> NDArray:
@@ -189,9 +227,11 @@ def waiting_times(exceeds: NDArray, busy: float) -> NDArray:
     """
     # The residual service time has this density. Half of the probability of each step is assigned to either end.
     step = (exceeds[:-1] + exceeds[1:]) / 4
-    mass = np.append(step, 0.0) + np.insert(step, 0, 0.0)
-    left = np.fft.rfft(mass / mass.sum(), 2 * mass.size)
-    waits = np.fft.irfft(left * (1 - busy) / (1 - busy * left), 2 * mass.size)[: mass.size]
+    mass = np.zeros_like(exceeds)
+    mass[:-1] = step
+    mass[1:] += step
+    left = np.fft.rfft(mass / mass.sum())
+    waits = np.fft.irfft(left * (1 - busy) / (1 - busy * left), mass.size)
     waits = np.maximum(waits, 0.0)
     steps = np.cumsum(waits)
     return (steps - waits / 2) / max(steps[-1], 1.0)
@@ -202,22 +242,21 @@ def transformed(within: NDArray) -> NDArray:
 
     The transform of a sum of independent times is the product of their transforms.
     """
-    step = np.diff(within) / 2
-    mass = np.zeros_like(within)
     # half of the probability of each step is assigned to either end
-    mass[..., 0] = within[..., 0]
-    mass[..., 1:] += step
-    mass[..., :-1] += step
-    return np.fft.rfft(mass, 2 * within.shape[-1])
+    mass = np.empty_like(within)
+    mass[..., 0] = (within[..., 0] + within[..., 1]) / 2
+    mass[..., 1:-1] = (within[..., 2:] - within[..., :-2]) / 2
+    mass[..., -1] = (within[..., -1] - within[..., -2]) / 2
+    return np.fft.rfft(mass)
 
 
 def summed(transform: NDArray) -> NDArray:
     """Return the distributions with the given transforms at the times of the grid, `[..., time]`."""
-    points = transform.shape[-1] - 1
-    mass = np.fft.irfft(transform, 2 * points)[..., :points]
+    points = 2 * (transform.shape[-1] - 1)
+    mass = np.fft.irfft(transform, points)
     return np.clip(np.cumsum(mass, axis=-1) - mass / 2, 0.0, 1.0)
 
 
 def scaled(time: NDArray, within: NDArray, mean: float) -> NDArray:
     """Return a distribution with the shape of `within` and the given mean, at the same times."""
-    return np.interp(time * (np.trapezoid(1 - within, time) / mean), time, within)
+    return np.interp(time * (mean_time(within, time) / mean), time, within)

@@ -77,7 +77,7 @@ def test_mirrored_reads_wait_as_where_one_queue_has_two_servers():
 def test_the_distribution_is_valid_and_more_load_is_slower(part, reads, shape):
     most = response_times(shape, rate=1.0, reads=reads).saturation
     found, more = (response_times(shape, rate=share * most, reads=reads) for share in (part, part * 1.1))
-    assert np.all(np.diff(found.within) >= -1e-12) and abs(found.within[0]) < 1e-12 and found.within[-1] > 0.999
+    assert np.all(np.diff(found.within) >= -1e-12) and abs(found.within[0]) < 1e-8 and found.within[-1] > 0.999
     assert found.utilization == pytest.approx(part, rel=0.25)
     assert more.mean > found.mean and more.quantile(0.99) > found.quantile(0.99) > found.quantile(0.5)
 
