@@ -25,15 +25,19 @@ SEEK, TURN, CYLINDERS, TRACK = 12 * MS, 6 * MS, 2000, 512
 DISKS, READS, SIZE = 6, 0.6, 8 * KB
 TRANSFER = SIZE / 512 / TRACK * TURN
 # disks of a group, parities, and requests a second that keep the disks between half and two thirds busy
-CASES = [(6, 1, 210.0), (6, 2, 150.0), (4, 2, 160.0)]
-CASES += [pytest.param(*case, marks=pytest.mark.slow) for case in ((3, 1, 135.0), (6, 3, 145.0))]
+CASES = [(6, 1, 210.0, False), (6, 2, 150.0, False), (4, 2, 160.0, False), (6, 2, 100.0, True)]
+SLOW = (3, 1, 135.0, False), (6, 3, 145.0, False), (5, 1, 90.0, True)
+CASES += [pytest.param(*case, marks=pytest.mark.slow) for case in SLOW]
 
 
 class ScalarArray:
-    """One group of disks, event by event. A write puts its reads in the queues, and its writes when they have ended."""
+    """One group of disks, event by event. A write puts its reads in the queues, and its writes when they have ended.
 
-    def __init__(self, disks: int, parities: int, rate: float, seed: int):
-        self.random = np.random.default_rng(seed)
+    If `full`, a read is on all data disks of its row, and a write is on all disks and reads nothing.
+    """
+
+    def __init__(self, disks: int, parities: int, rate: float, seed: int, full: bool = False):
+        self.random, self.full = np.random.default_rng(seed), full
         self.disks, self.parities, self.rate = disks, parities, rate
         self.queues = [deque() for _ in range(disks)]
         self.busy, self.arm = [False] * disks, [0.0] * disks
@@ -63,7 +67,9 @@ class ScalarArray:
         order = self.random.permutation(self.disks).tolist()
         place = now, self.random.random(), self.random.random()
         if self.random.random() < READS:
-            first, then = order[:1], []
+            first, then = order[self.parities :] if self.full else order[:1], []
+        elif self.full:
+            first, then = order, []
         else:
             then, others = order[: 1 + self.parities], order[1 + self.parities :]
             first = others if len(others) < len(then) else list(then)
@@ -97,24 +103,26 @@ class ScalarArray:
         return float(np.mean(self.ends[requests // 4 :]))
 
 
-@pytest.mark.parametrize(("disks", "parities", "rate"), CASES)
-def test_engine_formulas_and_a_scalar_program_agree(disks, parities, rate):
+@pytest.mark.parametrize(("disks", "parities", "rate", "full"), CASES)
+def test_engine_formulas_and_a_scalar_program_agree(disks, parities, rate, full):
     """The means of the engine and the program agree within four standard errors; the formula is within 6% of both.
 
     The groups cover both methods: small writes of 5+1 and 4+2 read what they write, those of 2+2, 2+1 and 3+3 the other data.
+    With full stripes, a request has one stripe unit on each data disk.
     """
-    program = np.array([ScalarArray(disks, parities, rate, seed).mean(6000) for seed in range(6)])
+    program = np.array([ScalarArray(disks, parities, rate, seed, full).mean(6000) for seed in range(6)])
     drive = ideal_drive(full_seek=SEEK, revolution=TURN, cylinders=CYLINDERS, sectors_per_track=TRACK)
     system = System(
-        drive, ParityGroups(disks, parities, 1, 16), Broadcast(), FCFS(), AllCopies(), drives=DISKS, slots=128
+        drive, ParityGroups(disks, parities, 1, 16, full), Broadcast(), FCFS(), AllCopies(), drives=DISKS, slots=128
     )
-    requests = RandomRequests(FixedSize(SIZE), READS, alignment=16)
+    ways = disks - parities if full else 1
+    requests = RandomRequests(FixedSize(ways * SIZE), READS, alignment=16 * ways)
     found = replicate(Scenario(system, PoissonArrivals(requests, rate)), seeds=6, requests=6000, warm_up=1500)
     engine = found.response.values
     spread = np.sqrt((program.var(ddof=1) + engine.var(ddof=1)) / 6)
     assert abs(program.mean() - engine.mean()) < 4 * spread
     sizes = TransferSizes(np.array([TRANSFER]), np.ones(1))
-    shape = Parity(disks, parities).shape
+    shape = Parity(disks, parities, 1, full).shape
     said = loaded(Linear(SEEK, TURN, 0.0), shape, 1.0, sizes, disks=disks, rate=rate, reads=READS)
     assert said.mean == pytest.approx((program.mean() + engine.mean()) / 2, rel=0.06)
 

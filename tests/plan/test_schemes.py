@@ -61,6 +61,7 @@ def test_schemes_have_the_usual_names_capacities_and_redundancy():
         "RAID 50, 3 x 3+1": (Parity(4, 1, 3), 9, 1, 2),
         "RAID 6, 10+2": (Parity(12, 2), 10, 2, 1 + 10 / 11),
         "code, 9+3": (Parity(12, 3), 9, 3, 1 + 9 / 11),
+        "RAID 6, 10+2, full stripes": (Parity(12, 2, 1, True), 10, 2, 12 / 11),
         "2 copies, hashing": (Hashed(12, 2), 6, 1, 3 / 2),
         "3 copies, D-SPTF": (DSPTFCopies(12, 3), 4, 2, 4 / 3),
         "3 copies, hashing": (Hashed(3, 3), 1, 2, 3 / 2),

@@ -8,10 +8,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import asking
 
 from storagekit.core.errors import InputError
 from storagekit.drive import load_drive
+from storagekit.placement import DeclusteredParity
 from storagekit.plan import Code, DSPTFCopies, MaxCapacity, MinP99, ParityRAID, ResponseGoal, SRArrays, schemes, size
+from storagekit.plan.scheme import SpreadParity
 from storagekit.plan.simulating import scheme_scenario
 from storagekit.plan.warnings import warnings_of
 from storagekit.queue import Depth, Unlimited
@@ -29,7 +32,7 @@ def ask(disks: int = 12, **changed):
 @pytest.mark.parametrize("reads", [1.0, 0.9])
 def test_parity_serves_transfers_of_any_length(reads):
     answer = ask(data=183.6 * TB, size=3 * MIB, read_share=reads, rate=10)
-    assert answer.recommended.name == "RAID 5, 11+1" and not answer.long
+    assert {one.name for one in answer.ranking} == {"RAID 5, 11+1", "RAID 5, 11+1, full stripes"} and not answer.long
 
 
 def test_the_remedy_for_a_transfer_that_is_too_long_works():
@@ -53,7 +56,7 @@ class ThreeReplicas(SRArrays):
 @pytest.mark.parametrize("size_of", [1, 2, 4, 8])
 def test_a_capacity_that_suffices_is_never_the_reason(size_of):
     answer = ask(22, data=250 * TB, size=size_of * MIB, read_share=1.0, rate=100, tolerate=3)
-    assert answer.recommended.name == "code, 19+3"
+    assert answer.recommended.usable >= 250 * TB and answer.recommended.tolerates == 3
 
 
 @pytest.mark.parametrize("tolerate", [0, 1, 2, 3])
@@ -158,6 +161,91 @@ def test_a_code_is_asked_for_by_its_numbers():
     assert not ask(10, data=10 * TB, rate=20, tolerate=3, families=Code(8, 3)).feasible
     with pytest.raises(InputError, match="parities"):
         Code(8, 0)
+
+
+def test_a_large_write_covers_a_full_stripe_and_reads_nothing():
+    """Each of 12 disks writes a twelfth of the accesses, and of 10 data disks each has 4 MiB / 10, in whole pages of 4 KB.
+
+    In place of it, RAID 6 within a stripe unit reads and writes three times 4 MiB.
+    """
+    question = {"size": 4 * MIB, "read_share": 0.0, "tolerate": 2, "families": Code(10, 2)}
+    full, within = ask(rate=20, **question).ranking
+    assert (full.name, within.name) == ("RAID 6, 10+2, full stripes", "RAID 6, 10+2")
+    assert full.usable == within.usable and full.tolerates == within.tolerates == 2
+    alone = full.parts
+    access = sum(alone.values()) + float(DRIVE.write_settle)
+    assert full.utilization == pytest.approx(20 * access, rel=1e-3)
+    assert full.throughput == pytest.approx(1 / access, rel=1e-3) and full.throughput > within.throughput
+    part = ask(rate=20, **question | {"size": 103 * 4096, "families": SRArrays()}).refused
+    reads = ask(rate=20, **question | {"size": 103 * 4096, "tolerate": 0, "data": 50 * TB, "families": SRArrays()})
+    assert not part and reads.ranking[-1].parts["transfer"] == pytest.approx(alone["transfer"], rel=0.03)
+    assert "each request begins at a row of stripe units" in " ".join(ask(rate=20, **question).assumptions)
+
+
+def test_requests_below_64_kb_for_each_disk_are_not_divided():
+    for request, ways in (
+        (64 * KIB, 0),
+        (1 * MIB, 8),
+        ({1 * MIB: 0.9, 512 * KIB: 0.1}, 8),
+        ({1 * MIB: 0.9, 64 * KIB: 0.1}, 0),
+    ):
+        answer = ask(size=request, rate=20)
+        divided = {one.scheme.shape.ways for one in (*answer.ranking, *answer.refused)} - {1}
+        assert (max(divided, default=0) >= ways) if ways else not divided
+        assert not [
+            one
+            for one in ask(size=request, rate=20, families=ParityRAID(full_stripes=False)).ranking
+            if "full" in one.name
+        ]
+
+
+def test_a_declustered_code_uses_all_disks_and_spreads_the_work_of_a_lost_disk():
+    question = {"data": 100 * TB, "rate": 300, "tolerate": 3}
+    fixed, declustered = ask(24, **question, families=[Code(8, 3), Code(8, 3, declustered=True)]).ranking[::-1]
+    assert (fixed.name, declustered.name) == (
+        "code, 2 x 8+3, 2 spares",
+        "declustered code, 2 x 8+3, 2 spares distributed",
+    )
+    assert declustered.usable == pytest.approx(fixed.usable) and declustered.scheme.disks == 24
+    assert (
+        declustered.utilization == pytest.approx(fixed.utilization * 22 / 24, rel=0.01)
+        and declustered.mean < fixed.mean
+    )
+    # A disk that is lost has (8 + 1) / 23 of its data read or written by each other disk, and 22 / 24 of it are data.
+    fixed_time, time = (one.rebuild * (1 - one.degraded) for one in (fixed, declustered))
+    assert time == pytest.approx(fixed_time * 9 / 23 * 22 / 24, rel=0.02)
+    assert declustered.degraded < fixed.degraded
+    with pytest.raises(InputError, match="count 21: give 22 to 32 disks for 2 groups of 11 disks"):
+        SpreadParity(11, 3, 2, False, 21)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize(("group", "parities", "count"), [(5, 1, 7), (5, 2, 11), (6, 2, 13), (6, 2, 6)])
+def test_the_load_after_a_loss_agrees_with_counting(full, group, parities, count):
+    """Send a read to every data unit of as many rows as the layout has, with disk 0 lost. The others share its reads.
+
+    With a prime number of disks, all of them have equal shares. A lost unit takes as many reads as a row has data units, or
+    one of parity with full stripes.
+    """
+    groups, data = count // group, group - parities
+    layout = DeclusteredParity(count, group, parities, 8, full_stripes=True)
+    rows = np.arange(count * (count - 1) * groups)
+    place = layout.locate(DRIVE, asking(rows * data * 8))
+    held = np.array([np.asarray(layout.drive_of(np.array([part]), place)) for part in range(group)])
+    work = np.zeros(count)
+    for row in held.T:
+        units = row[parities:]
+        if full:
+            work += np.bincount(units, minlength=count)
+            if 0 in units:
+                work += np.bincount(row[:1], minlength=count)
+            continue
+        for unit in units:
+            used = [unit] if unit != 0 else [one for one in row if one != 0][:data]
+            work += np.bincount(used, minlength=count)
+    before = rows.size * data / count
+    after = SpreadParity(group, parities, groups, full, count).degraded(1.0, 1.0, 1.1)
+    assert work[1:].sum() / (count - 1) == pytest.approx(before * after, rel=1e-6)
 
 
 def test_the_second_scheme_is_compared_with_the_first_in_a_sentence():

@@ -36,8 +36,9 @@ from storagekit.analytic.array.shapes import Shape
 
 # factor by which the correlation of two waiting times differs more from 1 than that of their increments
 _REFLECTED = 4 / 3
-# nodes and weights of the integral over the common part of the copula
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
+# nodes and weights of the integrals over the common part and over the own part of the copula
+_COMMON, _COMMON_WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
+_OWN, _OWN_WEIGHTS = np.polynomial.legendre.leggauss(24)
 # limit of probabilities, so that their normal quantiles are finite
 _EDGE = 1e-12
 
@@ -126,7 +127,7 @@ class DividedRequests:
         access_mean, access_square = self.moments[:, kind]
         access = access_square - access_mean**2
         shared = max(0.0, access - self.fine.services.arc**2 / 12)
-        return float((waits * (second - mean**2) + shared) / (second - mean**2 + access))
+        return min(1.0, float((waits * (second - mean**2) + shared) / (second - mean**2 + access)))
 
 
 def _longest_rotation(served: ServiceDistributions, least: NDArray, count: int) -> NDArray:
@@ -156,7 +157,11 @@ def last_of(within: NDArray, count: int, common: float) -> NDArray:
     array of float
         Distribution function of the largest time, at the same arguments.
     """
-    common = min(max(common, 0.0), 1 - _EDGE)
     normal = ndtri(np.clip(within, _EDGE, 1 - _EDGE))
-    given = ndtr((normal - np.sqrt(common) * _NODES[:, None]) / np.sqrt(1 - common))
-    return _WEIGHTS @ given**count / _WEIGHTS.sum()
+    share, rest = np.sqrt([common, 1 - common])
+    if common < 0.5:
+        given = ndtr((normal - share * _COMMON[:, None]) / rest)
+        return _COMMON_WEIGHTS @ given**count / _COMMON_WEIGHTS.sum()
+    # the largest of the own parts, whose distribution is the power of a normal one
+    largest = ndtri(((1 + _OWN) / 2) ** (1 / count))
+    return _OWN_WEIGHTS @ ndtr((normal - rest * largest[:, None]) / share) / 2
