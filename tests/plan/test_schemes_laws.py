@@ -8,7 +8,7 @@ from storagekit.plan import MaxCapacity, MaxThroughput, MinMean, MinP99, schemes
 
 SLOW, FAST = (load_drive(f"rpm=7200,seek=1/8.5/18ms,rate={rate}MB/s,size=18TB") for rate in (250, 275))
 GOALS = {"mean": MinMean(), "p99": MinP99(), "throughput": MaxThroughput(), "usable": MaxCapacity()}
-SIZES = (4096, 16384, 65536, 262144, 2**20)
+SIZES = (4096, 16384, 65536, 262144, 2**20, 2**22)
 # the grid of times on which distributions are computed changes means by up to this share
 GRID = 2e-3
 
