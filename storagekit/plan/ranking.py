@@ -30,8 +30,9 @@ from storagekit.plan.schemes_answer import SchemesAnswer
 
 # A number of disks that is a multiple of most numbers of mirrors and of most group sizes.
 _DIVIDES = 12
-# maximum number of spares if the disks cannot be divided evenly
-_SPARES = 3
+# Maximum number of spares if the disks cannot be divided evenly: for a kind that is possible with fewer spares too, and for
+# any other kind, whose groups have at most 24 disks.
+_SPARES, _MOST_SPARES = 3, 23
 _FAMILIES = "SRArrays(), ParityRAID(), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
 
@@ -211,11 +212,13 @@ def _predicted(
     """
     found: list[Prediction] = []
     largest: dict[tuple, float] = {}
-    for some in _surviving(needs, disks, families):
+    for spares, some in enumerate(_surviving(needs, disks, families)):
+        tried = {one.scheme.sort for one in found} if spares > _SPARES else set()
         new = [
             one
             for one in some
-            if holds(needs, one)
+            if one.sort not in tried
+            and holds(needs, one)
             and turns_in_time(needs, one)
             and one.usable(needs.capacity) > largest.get(one.sort, 0.0) * SLACK
         ]
@@ -229,8 +232,8 @@ def _predicted(
 
 
 def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
-    """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_SPARES` disks fewer."""
-    for count in range(disks, max(0, disks - 1 - _SPARES), -1):
+    """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_MOST_SPARES` disks fewer."""
+    for count in range(disks, max(0, disks - 1 - _MOST_SPARES), -1):
         every = (one for family in families for one in family.of(count))
         yield [one for one in every if one.tolerates >= needs.tolerate and one.suits(needs.smallest)]
 

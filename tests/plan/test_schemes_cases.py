@@ -79,6 +79,13 @@ def test_one_disk_more_is_no_reason_for_an_overload_after_a_failure(disks, quest
     assert ask(disks + 1, **question).recommended.degraded < 1
 
 
+def test_a_kind_of_narrow_groups_may_leave_more_spares():
+    """No other kind than groups of 2 + 3 or copies serves this rate after a failure; 59 disks hold 11 groups of five."""
+    question = {"size": MIB, "read_share": 1.0, "data": 163 * TB, "rate": 2726, "goal": MaxCapacity()}
+    fewer, more = (ask(disks, **question).recommended for disks in (58, 59))
+    assert (fewer.scheme, fewer.spare, more.spare) == (more.scheme, 3, 4)
+
+
 def test_a_wide_group_with_a_spare_replaces_narrow_groups():
     best = ask(25, goal=MaxCapacity(), tolerate=2).recommended
     assert (best.name, best.scheme.disks, best.spare) == ("RAID 6, 22+2, 1 spare", 24, 1)
