@@ -39,7 +39,7 @@ def data_loss(
     years: Annotated[float, YEARS] = 1.0,
     trials: Annotated[int, TRIALS] = 2**15,
     seed: Seed = 0,
-    bias: Annotated[float, BIAS] = 0.5,
+    bias: Annotated[float, BIAS] = 0.7,
     level: Annotated[float, LEVEL] = 0.95,
 ) -> xr.Dataset:
     """Estimate the probability of a data loss by simulation with importance sampling.
@@ -57,8 +57,8 @@ def data_loss(
     seed : int
         Seed of the random numbers, by default 0.
     bias : float
-        Probability of a failure before the next repair event while a disk is failed, by default 0.5. It changes only the
-        width of the intervals.
+        Limit of the probability of a failure before the next repair event, from 0.05 to 0.95, while a disk is failed; by
+        default 0.7. It changes only the width of the intervals.
     level : float
         Confidence level of the intervals, above 0 and below 1, by default 0.95.
 

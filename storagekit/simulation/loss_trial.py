@@ -7,9 +7,10 @@ of all choices, times the true failure rate at T_0, times the duration. The mean
 within the duration, because every loss belongs to exactly one period between two times at which all disks work, and T_0
 is uniformly distributed.
 
-In the second phase the next repair event is sampled first, from any distribution. A failure occurs before it with the
-probability `bias` (forcing), at a uniform time, and of a disk or of any kind of domain with equal probabilities
-(balanced failure biasing).
+In the second phase the next repair event is sampled first, from any distribution. A failure occurs before it (forcing)
+with the probability bias (1 - exp(-d / w)), for the time d to the event and the mean time w of a repair, and at a
+uniform time. Half of these failures are of a disk or of a kind of domain with equal probabilities (balanced failure
+biasing), and half with probabilities in proportion to their rates.
 
 References
 ----------
@@ -259,13 +260,15 @@ def _failure(
     hazards = jnp.where(working, factor * numbers.hazard * shape * then ** (shape - 1), 0.0)
     rates = jnp.append(jnp.sum(hazards), domain_rates)
     possible = rates > 0
+    chances = 0.5 * rates / jnp.sum(rates) + 0.5 * possible / jnp.sum(possible)
     chosen = now.biased | starting
     kind = jnp.where(
         chosen,
-        jnp.argmin(jnp.where(possible, draws.kind, jnp.inf)),
+        jnp.argmin(draws.kind / chances),
         jnp.where(true_times[0] <= true_times[1], 0, 1 + jnp.argmin(draws.member / domain_rates)),
     )
-    bias = jnp.where((window > 0) & jnp.any(possible), numbers.bias, 0.0)
+    repair = numbers.detection + numbers.rebuild[jnp.sum(numbers.present & ~working)]
+    bias = jnp.where(jnp.any(possible), -jnp.expm1(-window / repair) * numbers.bias, 0.0)
     forced = draws.uniform[1] < bias
     occurs = jnp.where(starting, initial, jnp.where(now.biased, forced, jnp.min(true_times) < window))
     time = jnp.where(chosen, even, jnp.min(true_times))
@@ -273,7 +276,7 @@ def _failure(
     span = jnp.where(occurs, time, window)
     survived = jnp.sum(jnp.where(working, cumulative(now.age + span) - cumulative(now.age), 0.0))
     survived = survived + jnp.sum(domain_rates) * jnp.where(jnp.isfinite(span), span, 0.0)
-    log_rate = jnp.log(rates[kind] * jnp.sum(possible))
+    log_rate = jnp.log(rates[kind] / chances[kind])
     ratio = jnp.where(occurs, log_rate + jnp.log(window / bias), -jnp.log1p(-bias)) - survived
     # the disks
     disk = jnp.argmin(jnp.where(working, jnp.where(chosen, draws.disk / hazards, lives), jnp.inf))

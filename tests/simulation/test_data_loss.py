@@ -20,7 +20,8 @@ MOST = 4.0
 def deviation(found, expected: float) -> float:
     """Return the difference of an estimate from the expected value in standard errors."""
     mean, low, high = found.values
-    return (mean - expected) / ((high - low) / (2 * 1.959964))
+    # Sums of float32 have an error too, which matters if all weights are equal.
+    return (mean - expected) / max((high - low) / (2 * 1.959964), 1e-5 * mean)
 
 
 def random_model(seed: int) -> ReliabilityModel:
@@ -55,19 +56,37 @@ def random_model(seed: int) -> ReliabilityModel:
 def test_simulation_agrees_with_the_chain(seed):
     model = random_model(seed)
     exact = durability(model, years=2.0)
-    found = data_loss(model, years=2.0, trials=2**16, seed=seed)
+    found = data_loss(model, years=2.0, trials=2**15, seed=seed)
     group = chain_of(model).loss_probability(2 * model.failures.year)
     assert abs(deviation(found.group_loss_probability, group)) < MOST
     assert abs(deviation(found.loss_probability, exact.loss_probability)) < MOST + 0.5
     assert abs(deviation(found.likelihood_ratio, 1.0)) < MOST
     # The estimates are precise enough to disagree.
     mean, low, high = found.group_loss_probability.values
-    assert (high - low) / mean < 0.5
+    assert (high - low) / mean < 0.3
     if "mttdl_years" in found:
         assert abs(deviation(found.mttdl_years, exact.mttdl_years)) < MOST
     for cause, share in exact.causes.items():
         # The shares of the causes are those of all time; the start has a small effect.
         assert float(found.share.sel(cause=cause)) == pytest.approx(share, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "mttf", "lost"),
+    [
+        (1e-2, 173_516.666667, 5.64756910555e-4),
+        (1e-3, 167_335_166.667, 5.85662824633e-7),
+        (1e-4, 166_733_351_667, 5.87766029608e-10),
+    ],
+)
+def test_relative_error_is_bounded(epsilon, mttf, lost):
+    """Three components with failure rate e and one repairer with rate 1 an hour: the MTTF and the probability of a loss
+    within 100 h, both exact (test_chains.py). The relative error does not grow if losses become rarer."""
+    model = ReliabilityModel(Redundancy(1, 2), Failures(8766 * epsilon, "rate"), Repair(HOUR, 1))
+    found = data_loss(model, years=100 / 8766, seed=1)
+    for estimate, expected in ((found.mttdl_years * 8766, mttf), (found.loss_probability, lost)):
+        assert abs(deviation(estimate, expected)) < MOST
+        assert float(estimate[2] - estimate[1]) < 0.1 * expected
 
 
 def mirror(**repair) -> ReliabilityModel:
@@ -138,10 +157,10 @@ def test_correlated_failures_and_shares():
 def test_interval_covers_the_truth_as_often_as_stated():
     model = mirror()
     exact = chain_of(model).loss_probability(model.failures.year)
-    intervals = [data_loss(model, trials=2**12, seed=seed, level=0.8).loss_probability.values for seed in range(100)]
+    intervals = [data_loss(model, trials=2**12, seed=seed, level=0.8).loss_probability.values for seed in range(60)]
     covered = sum(low <= exact <= high for _, low, high in intervals)
-    # binomial with 100 trials and probability 0.8: standard deviation 4
-    assert 64 <= covered <= 94
+    # binomial with 60 trials and probability 0.8: mean 48, standard deviation 3.1
+    assert 36 <= covered <= 59
 
 
 def test_result_has_its_provenance():

@@ -23,7 +23,7 @@ LOSS = -1
 # Events that are left out of a path, because they do not bring the data closer to their loss.
 REPAIRED, SPARE = "disk rebuilt", "spare arrives"
 # Largest number of states: a solution takes some seconds.
-MOST_STATES = 1500
+MOST_STATES = 1000
 # Terms of a power series over one step of the uniformized chain: 1 / 30! is below the precision of float64.
 TERMS = 30
 # limit of the number of prefixes of paths that are examined

@@ -36,7 +36,7 @@ def chain_of(model: ReliabilityModel) -> Chain:
     Raises
     ------
     InputError
-        If a distribution is not exponential, or the chain has more than 1,500 states.
+        If a distribution is not exponential, or the chain has more than 1,000 states.
 
     Examples
     --------

@@ -225,8 +225,8 @@ def test_answer():
 def test_models_that_are_no_markov_chain_are_rejected():
     with pytest.raises(InputError, match=r"data_loss for other distributions"):
         durability(replace(model(8, 2), repair=Repair(HOUR, shape=math.inf)))
-    with pytest.raises(InputError, match="more than 1500 states"):
-        chain_of(model(10, 30, None, domains=(Domain("rack", 10, Failures(0.01)), Domain("node", 20, Failures(0.01)))))
+    with pytest.raises(InputError, match="more than 1000 states"):
+        chain_of(replace(model(2, 30), repair=Repair(HOUR, 1, detection=HOUR, spares=5, refill=HOUR)))
 
 
 MODELS = st.builds(
