@@ -8,9 +8,10 @@ within the duration, because every loss belongs to exactly one period between tw
 is uniformly distributed.
 
 In the second phase the next repair event is sampled first, from any distribution. A failure occurs before it (forcing)
-with the probability bias (1 - exp(-d / w)), for the time d to the event and the mean time w of a repair, and at a
-uniform time. Half of these failures are of a disk or of a kind of domain with equal probabilities (balanced failure
-biasing), and half with probabilities in proportion to their rates.
+with the probability bias (1 - exp(-d / w)), for the time d to the event and the mean time w of a repair, or with the
+true probability if that is higher. Its time is exponential with the mean rate of this period. The added
+failures are half of a disk or of any kind of domain with equal probabilities (balanced failure biasing), and half in
+proportion to the rates.
 
 References
 ----------
@@ -30,6 +31,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 WORKING, UNDETECTED, QUEUED, REBUILDING = range(4)
 # Least age of a disk, as a share of the duration: the hazard of a Weibull distribution may be infinite at 0.
 LEAST_AGE = 1e-12
+# Least failure rate from which times are drawn, in units of the duration.
+LEAST_RATE = 1e-12
 # Cause of no loss.
 KEPT = -1
 # Sums over trials before those of the weights of losses by cause: trials with a first failure, likelihood ratios, and
@@ -245,39 +248,43 @@ def _failure(
     """Return the next failure within a window of time in which nothing else happens."""
     working = numbers.present & (now.condition == WORKING)
     factor = jnp.where(jnp.all(~numbers.present | working), 1.0, numbers.acceleration)
-    shape, domain_rates = numbers.life_shape, numbers.domains * numbers.domain_rate
+    shape, before = numbers.life_shape, jnp.maximum(now.age, LEAST_AGE)
+    domain_rates = numbers.domains * numbers.domain_rate
+    domain_rate = jnp.sum(domain_rates)
 
-    def cumulative(age: Float[Array, " disk"]) -> Float[Array, " disk"]:
-        return factor * numbers.hazard * jnp.maximum(age, LEAST_AGE) ** shape
+    def cumulative(span: Float[Array, ""]) -> Float[Array, ""]:
+        ends = jnp.maximum(now.age + span, LEAST_AGE) ** shape
+        return numbers.hazard * factor * jnp.sum(jnp.where(working, ends - before**shape, 0.0)) + domain_rate * span
 
     # phase 1: the true times of the next failures
-    before = jnp.maximum(now.age, LEAST_AGE)
     lives = (before**shape + draws.disk / (factor * numbers.hazard)) ** (1 / shape) - before
     true_times = jnp.append(jnp.min(jnp.where(working, lives, jnp.inf)), jnp.min(draws.member / domain_rates))
-    # phase 2: a uniform time
-    even = jnp.where(starting, 0.0, draws.uniform[0] * window)
-    then = jnp.maximum(now.age + even, LEAST_AGE)
+    # phase 2: a failure with the true probability or more, at an exponential time with the mean rate of the window
+    mean_rate = jnp.where(window > 0, jnp.maximum(cumulative(window) / window, LEAST_RATE), LEAST_RATE)
+    true = -jnp.expm1(-mean_rate * window)
+    repair = numbers.detection + numbers.rebuild[jnp.sum(numbers.present & ~working)]
+    bias = jnp.maximum(true, -jnp.expm1(-window / repair) * numbers.bias)
+    drawn = jnp.where(starting, 0.0, -jnp.log1p(-draws.uniform[0] * true) / mean_rate)
+    then = jnp.maximum(now.age + drawn, LEAST_AGE)
     hazards = jnp.where(working, factor * numbers.hazard * shape * then ** (shape - 1), 0.0)
     rates = jnp.append(jnp.sum(hazards), domain_rates)
-    possible = rates > 0
-    chances = 0.5 * rates / jnp.sum(rates) + 0.5 * possible / jnp.sum(possible)
+    even = (rates > 0) / jnp.maximum(jnp.sum(rates > 0), 1)
+    balanced = jnp.where(starting, 0.5, 0.5 * (1 - true / jnp.maximum(bias, true + LEAST_RATE)))
+    chances = (1 - balanced) * rates / jnp.sum(rates) + balanced * even
     chosen = now.biased | starting
     kind = jnp.where(
         chosen,
         jnp.argmin(draws.kind / chances),
         jnp.where(true_times[0] <= true_times[1], 0, 1 + jnp.argmin(draws.member / domain_rates)),
     )
-    repair = numbers.detection + numbers.rebuild[jnp.sum(numbers.present & ~working)]
-    bias = jnp.where(jnp.any(possible), -jnp.expm1(-window / repair) * numbers.bias, 0.0)
+    bias = jnp.where(jnp.any(rates > 0), bias, 0.0)
     forced = draws.uniform[1] < bias
     occurs = jnp.where(starting, initial, jnp.where(now.biased, forced, jnp.min(true_times) < window))
-    time = jnp.where(chosen, even, jnp.min(true_times))
+    time = jnp.where(chosen, drawn, jnp.min(true_times))
     # the likelihood ratio
-    span = jnp.where(occurs, time, window)
-    survived = jnp.sum(jnp.where(working, cumulative(now.age + span) - cumulative(now.age), 0.0))
-    survived = survived + jnp.sum(domain_rates) * jnp.where(jnp.isfinite(span), span, 0.0)
     log_rate = jnp.log(rates[kind] / chances[kind])
-    ratio = jnp.where(occurs, log_rate + jnp.log(window / bias), -jnp.log1p(-bias)) - survived
+    log_density = jnp.log(bias / true * mean_rate) - mean_rate * time
+    ratio = jnp.where(occurs, log_rate - log_density - cumulative(time), -jnp.log1p(-bias) - cumulative(window))
     # the disks
     disk = jnp.argmin(jnp.where(working, jnp.where(chosen, draws.disk / hazards, lives), jnp.inf))
     domain = (draws.uniform[2] * numbers.domains[kind - 1]).astype(jnp.int32)
