@@ -354,6 +354,7 @@ class ReliabilityModel:
     @property
     def conventions(self) -> tuple[str, ...]:
         """Return the conventions and assumptions of the model, one sentence each."""
+        # The detection and the rebuild in a declustered pool are one time.
         failures, repair, redundancy = self.failures, self.repair, self.redundancy
         rates = {"probability": "-ln(1 - AFR)", "rate": "AFR"}[failures.given_as]
         if redundancy.declustered:
@@ -364,12 +365,14 @@ class ReliabilityModel:
             order = f"repair is parallel: {repair.at_once or 'all'} failed disks at a time, each at full speed"
         times = {1.0: "exponential", math.inf: "constant"}.get(repair.shape, f"Weibull with shape {repair.shape:g}")
         lives = "exponential" if failures.shape == 1 else f"Weibull with shape {failures.shape:g}"
+        times += ", together with the detection," if redundancy.declustered and repair.detection else ""
+        hours = (self.rebuild_time(1) if redundancy.parities else repair.time) / HOUR
         told = [
             f"The failure rate of a disk is {rates} a year, and a year has {failures.days:g} days.",
-            f"Lifetimes are {lives}, and rebuild times are {times} with a mean of {repair.time / HOUR:.4g} h.",
+            f"Lifetimes are {lives}, and rebuild times are {times} with a mean of {hours:.4g} h for one failed disk.",
             f"The {order}." if redundancy.declustered else f"{order[0].upper()}{order[1:]}.",
-            "Spares arrive one by one after a mean of "
-            f"{repair.refill / HOUR:.4g} h; a group has {repair.spares} of them."
+            f"A group has {repair.spares} spare disks, and another one arrives a mean of {repair.refill / HOUR:.4g} h "
+            "after a failure has been detected."
             if repair.limited
             else "A spare is always available.",
             "Failures are detected at once."

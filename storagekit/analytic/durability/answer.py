@@ -49,7 +49,8 @@ class Durability:
 
     The fields are the duration in years, the probability of a data loss within it, the mean time to data loss in years
     (MTTDL), the paths to a loss with their shares, the shares of the losses by their last event, the expected number of
-    lost bytes within the duration (None if the capacity of a disk is not given), and the conventions.
+    lost bytes of user data within the duration (None if the capacity of a disk is not given, or there are bursts), and
+    the conventions.
     """
 
     years: float
@@ -185,7 +186,10 @@ def durability(
 
 
 def _burst_conventions(bursts: Sequence[Burst]) -> tuple[str, ...]:
-    return tuple(f"{burst.annual:g} of {burst.name} a year, each with loss {burst.loss:.3g}." for burst in bursts)
+    return tuple(
+        f"{burst.annual:g} times a year a {burst.name} loses data with probability {burst.loss:.3g}."
+        for burst in bursts
+    )
 
 
 def _lost_bytes(model: ReliabilityModel, chain: Chain, losses: float) -> float | None:

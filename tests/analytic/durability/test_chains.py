@@ -118,8 +118,8 @@ def test_one_disk():
     assert found.paths[0].events == ("disk fails",)
 
 
-def test_shares_of_storage_providers():
-    """Swapped terms: general chains are checked against the exponential of the matrix where it is accurate."""
+def test_general_chain():
+    """A chain with every feature, against the exponential of its generator and the solution of its linear equations."""
     several = ReliabilityModel(
         Redundancy(4, 2, capacity=4e12),
         Failures(0.9, "rate", acceleration=2.0),
