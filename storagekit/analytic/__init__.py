@@ -3,6 +3,7 @@
 - `queueing`: single queues and closed networks
 - `array`: formulas of a disk array
 - `forkjoin`: fork-join queues and their recursion
+- `durability`: the probability of data loss, and the path that leads to it
 - `fairness`: proportional sharing, and the unfairness in a log
 - `headtracking`: a Monte Carlo model of head tracking
 """
@@ -20,8 +21,9 @@ from storagekit.core.lazy_loading import loader
 
 if TYPE_CHECKING:
     from storagekit.analytic import array as array
+    from storagekit.analytic import durability as durability
     from storagekit.analytic import fairness as fairness
     from storagekit.analytic import forkjoin as forkjoin
     from storagekit.analytic import headtracking as headtracking
 
-__getattr__, __dir__ = loader(__name__, ("array", "fairness", "forkjoin", "headtracking"))
+__getattr__, __dir__ = loader(__name__, ("array", "durability", "fairness", "forkjoin", "headtracking"))

@@ -3,6 +3,7 @@
 from storagekit.simulation.compare import compare as compare
 from storagekit.simulation.confidence import interval as interval
 from storagekit.simulation.confidence import ratio as ratio
+from storagekit.simulation.data_loss import data_loss as data_loss
 from storagekit.simulation.delayed_writes import pending as pending
 from storagekit.simulation.experiment import replicate as replicate
 from storagekit.simulation.experiment import simulate as simulate
@@ -13,6 +14,7 @@ from storagekit.simulation.measures import Measure as Measure
 from storagekit.simulation.provenance import described as described
 from storagekit.simulation.replaying import replay as replay
 from storagekit.simulation.shards import run as run
+from storagekit.simulation.splitting import splitting as splitting
 from storagekit.simulation.standard_measures import STANDARD as STANDARD
 from storagekit.simulation.streams import by_stream as by_stream
 from storagekit.simulation.windows import Timed as Timed

@@ -14,6 +14,7 @@ from storagekit.analytic.array.kinds import DiskKind, Population, population
 from storagekit.analytic.array.loaded import Loaded, TransferSizes, loaded
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.analytic.array.shapes import Shape
+from storagekit.analytic.durability import LOSS, BurstLayout, Chain
 from storagekit.analytic.fairness import MaxMin, Side, max_min_rates, repaired
 from storagekit.analytic.forkjoin import (
     Disk,
@@ -29,6 +30,7 @@ from storagekit.analytic.forkjoin import (
 )
 from storagekit.analytic.headtracking import HeadTracking, TrackedAccess, TrackedAccesses, accesses
 from storagekit.drive import Drive, load_drive
+from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
 
 MADE = "returned by functions and methods of its module, never created by a user"
 ANSWER = "an answer"
@@ -388,6 +390,47 @@ HEADTRACKING = {
     "prediction_error": ValidCall(lambda: FOLLOWED),
 }
 
+MIRROR = [(0, 1, 2.0, "disk fails"), (1, 0, 100.0, "disk rebuilt"), (1, LOSS, 1.0, "disk fails")]
+
+
+@cache
+def chain() -> Chain:
+    return Chain(MIRROR)
+
+
+def raid6() -> ReliabilityModel:
+    return ReliabilityModel(Redundancy(8, 2), Failures(0.02), Repair(1e5))
+
+
+DURABILITY = {
+    "Burst": ValidCall(lambda: {"annual": 0.1, "loss": 1e-4, "name": "power loss"}),
+    "BurstLayout": ValidCall(
+        lambda: {"racks": 6, "pools": 2, "disks": 10, "parities": 1, "network_parities": 1, "together": 3}
+    ),
+    "Chain": ValidCall(lambda: {"transitions": MIRROR}),
+    "Chain.loss_probability": ValidCall(lambda: {"duration": 1.0}, through=method_of(chain, "loss_probability")),
+    "Chain.paths": ValidCall(lambda: {"covered": 0.9}, through=method_of(chain, "paths")),
+    "birth_death": ValidCall(lambda: {"up": np.array([2.0, 1.0]), "down": np.array([100.0])}),
+    "burst_loss": ValidCall(lambda: {"layout": BurstLayout(6, 2, 10, 1, 1), "failed": 6, "racks": 2}),
+    "chain_of": ValidCall(lambda: {"model": raid6()}),
+    "durability": ValidCall(lambda: {"model": raid6(), "years": 1.0, "bursts": []}),
+    "inspected": ValidCall(
+        lambda: {
+            "redundancy": Redundancy(3, 7),
+            "failures": Failures(0.1),
+            "repair_below": 7,
+            "interval": 1e6,
+            "duration": 1e7,
+            "first": 1e6,
+        }
+    ),
+    "rare_loss": ValidCall(lambda: {"model": raid6(), "years": 1.0}),
+    "scattered_loss": ValidCall(lambda: {"disks": 5000, "failed": 50, "stripe": 3, "parities": 2, "stripes": 1666}),
+    "surviving": ValidCall(lambda: {"probabilities": [0.5, 0.9]}),
+    "window_loss": ValidCall(
+        lambda: {"disks": 20, "parities": 3, "failing": 0.01, "windows": 52.0, "failures": "binomial"}
+    ),
+}
 VALID_CALLS = {
     "analytic.mean_rotation": ValidCall(lambda: {"revolution": 0.006}),
     "analytic.mean_seek": ValidCall(lambda: {"full_seek": 0.01}),
@@ -397,6 +440,7 @@ VALID_CALLS = {
     "analytic.response_mmc": ValidCall(lambda: {"rate": 50.0, "service": 0.01, "servers": 2}),
     "analytic.closed_network": ValidCall(lambda: {"demands": [0.01, 0.02], "customers": 3, "think": 0.1}),
     **{f"analytic.array.{name}": face for name, face in ARRAY.items()},
+    **{f"analytic.durability.{name}": face for name, face in DURABILITY.items()},
     **{f"analytic.fairness.{name}": face for name, face in FAIRNESS.items()},
     **{f"analytic.forkjoin.{name}": face for name, face in FORKJOIN.items()},
     **{f"analytic.headtracking.{name}": face for name, face in HEADTRACKING.items()},
@@ -410,6 +454,9 @@ NOT_ATTACKED = {
     "analytic.array.positioning.Curve": MADE,
     "analytic.array.shapes.Columns": MADE,
     "analytic.array.shapes.Shapes": ABSTRACT,
+    "analytic.durability.Durability": ANSWER,
+    "analytic.durability.LossPath": ANSWER,
+    "analytic.durability.Transition": "validated by `Chain`",
     "analytic.fairness.MaxMin": ANSWER,
     "analytic.fairness.WaterLevel": ANSWER,
     "analytic.fairness.WithMinimums": ANSWER,

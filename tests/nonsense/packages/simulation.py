@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
+import jax
 import numpy as np
 import xarray as xr
 from nonsense.attack import ValidCall
@@ -12,6 +13,7 @@ from nonsense.packages.workload import small_trace
 
 import storagekit as sk
 from storagekit import engine, simulation
+from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
 
 
 def built(depth: int) -> engine.Scenario:
@@ -41,6 +43,22 @@ def read_off(function: Callable, name: str = "") -> Callable:
         return found[name].values if name else None
 
     return read_off_result
+
+
+def first(key: jax.Array) -> int:
+    return 1
+
+
+def stepped(key: jax.Array, wealth: jax.Array) -> jax.Array:
+    return wealth + 2 * jax.random.bernoulli(key, 0.4).astype(int) - 1
+
+
+def level(wealth: jax.Array) -> jax.Array:
+    return wealth
+
+
+def ruined(wealth: jax.Array) -> jax.Array:
+    return wealth <= 0
 
 
 SUM = engine.Sum("late", late, int, along={"limit": [0.005, 0.01]})
@@ -126,6 +144,31 @@ VALID_CALLS = {
             "title": "",
             "by": "answered",
         }
+    ),
+    "simulation.data_loss": ValidCall(
+        lambda: {
+            "model": ReliabilityModel(Redundancy(2, 1), Failures(0.1), Repair(1e5)),
+            "years": 1.0,
+            "trials": 512,
+            "seed": 0,
+            "bias": 0.5,
+            "level": 0.9,
+        },
+        read_off(simulation.data_loss, "loss_probability"),
+    ),
+    "simulation.splitting": ValidCall(
+        lambda: {
+            "start": first,
+            "step": stepped,
+            "level": level,
+            "over": ruined,
+            "levels": [4.0, 7.0],
+            "trials": 64,
+            "repetitions": 2,
+            "seed": 0,
+            "confidence": 0.9,
+        },
+        read_off(simulation.splitting),
     ),
     "simulation.simulate": ValidCall(
         lambda: {"scenario": scenario(), "seed": 0, **RUN}, read_off(simulation.simulate, "throughput")
