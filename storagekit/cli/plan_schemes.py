@@ -10,7 +10,7 @@ import typer
 from storagekit.cli.plan import Drive, Json, plan_app
 from storagekit.core.errors import InputError
 
-_TB, _KB, _MS = 1e12, 1024, 1e-3
+_TB, _KB, _MS, _HOUR = 1e12, 1024, 1e-3, 3600.0
 
 Named = TypeVar("Named")
 
@@ -86,6 +86,15 @@ def schemes(
     ] = None,
     simulated: Annotated[bool, typer.Option("--simulated", help=SIMULATED)] = False,
     check: Annotated[int, typer.Option(help="Number of best schemes to simulate as a check.")] = 0,
+    afr: Annotated[
+        float | None, typer.Option(help="Annual failure rate of a disk, percent: add the probability of data loss.")
+    ] = None,
+    detection_hours: Annotated[
+        float, typer.Option(help="With --afr: mean time from a failure to the start of the rebuild, hours.")
+    ] = 0.0,
+    bit_error_rate: Annotated[
+        float, typer.Option(help="With --afr: probability that a bit cannot be read, such as 1e-15.")
+    ] = 0.0,
     charts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")
     ] = None,
@@ -117,7 +126,12 @@ def schemes(
         scheduler=_named("scheduler", scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
         queue_depth=queue_depth,
     )
-    _report(answer, check, charts, as_json)
+    loss = {"detection": detection_hours * _HOUR, "bit_error_rate": bit_error_rate}
+    if afr is None and any(loss.values()):
+        raise InputError(
+            "--detection-hours or --bit-error-rate without --afr: give the annual failure rate of a disk too"
+        )
+    _report(answer, None if afr is None else loss | {"annual": afr / 100}, check, charts, as_json)
 
 
 def _others(codes: list[str], declustered: list[str], copies: bool, simulated: bool) -> list:
@@ -129,21 +143,29 @@ def _others(codes: list[str], declustered: list[str], copies: bool, simulated: b
     return found + ([Protocols(), SplitTransfers()] if simulated else [])
 
 
-def _report(answer, check: int, charts: Path | None, as_json: bool) -> None:
-    """Print an answer, with the check of the first `check` schemes, and write its charts.
+def _report(answer, loss: dict[str, float] | None, check: int, charts: Path | None, as_json: bool) -> None:
+    """Print an answer, its durability and the check of the first `check` schemes, and write its charts.
 
-    The exit status is 1 if no scheme is feasible.
+    loss: annual failure rate and further arguments of the durability; None if it is not wanted. The exit status is 1 if no
+    scheme is feasible.
     """
     if not answer.feasible:
         print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)
         raise typer.Exit(1)
+    durable = None if loss is None else _durable(answer, **loss)
     checked, drawn = None, []
     try:
         checked = answer.check(schemes=check) if check else None
         drawn = [] if charts is None else _drawn(answer, checked, charts)
     finally:
         # the answer is printed even if the check or the chart fails
-        _tell(answer, checked, drawn, as_json)
+        _tell(answer, durable, checked, drawn, as_json)
+
+
+def _durable(answer, annual: float, **others: float):
+    from storagekit.faults import Failures
+
+    return answer.durability(Failures(annual), **others)
 
 
 def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | None:
@@ -153,12 +175,14 @@ def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | N
     return None if name is None else known[one_of(*known)(what, name)]
 
 
-def _tell(answer, checked, drawn: list[str], as_json: bool) -> None:
+def _tell(answer, durable, checked, drawn: list[str], as_json: bool) -> None:
     if as_json:
-        told = answer.to_dict() | {"check": checked.to_dict() if checked else None, "charts": drawn}
-        print(json.dumps(told, indent=1))
+        parts = {"durability": durable, "check": checked}
+        more = {name: part.to_dict() if part else None for name, part in parts.items()}
+        print(json.dumps(answer.to_dict() | more | {"charts": drawn}, indent=1))
     else:
-        print(answer, *([checked] if checked else []), *([f"charts: {', '.join(drawn)}"] if drawn else []), sep="\n\n")
+        parts = [part for part in (answer, durable, checked) if part]
+        print(*parts, *([f"charts: {', '.join(drawn)}"] if drawn else []), sep="\n\n")
 
 
 def _drawn(answer, checked, folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import named, whole
+from storagekit.core.batching import addresses, named, whole
 from storagekit.core.validation import Validator, require
 from storagekit.placement.base import stripe_unit
 from storagekit.placement.parity import AbstractParity, ParityRow, require_group
@@ -69,12 +69,16 @@ class DeclusteredParity(AbstractParity):
         return whole(self.disks)
 
     @property
+    def group_size(self):
+        return self.group
+
+    @property
     def rows(self):
         return self.disks // self.group
 
     def _order_of(self, turn: Int[AnyArray, "*row"], group: Int[AnyArray, "*row"]):
         table = factors(self.disks)
-        factor, inverse = looked_up(table, turn // self.disks % table.shape[1])
+        factor, inverse = looked_up(addresses(table), turn // self.disks % table.shape[1])
         return factor, inverse, turn % self.disks, group * self.group
 
     def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow):

@@ -48,15 +48,19 @@ class ParityRow(NamedTuple):
 class AbstractParity(AbstractPlacement):
     """Base class of layouts with parity; the data survive the loss of any `parities` drives of a group.
 
-    A layout defines the number of drives of a group (`group`), and their order in a row. With full stripes, the number of
+    A layout defines the number of drives of a group, and their order in a row. With full stripes, the number of
     a part is its position in the row. Otherwise part 0 is the data, the next parts are parity, and the other data of the
     row follow.
     """
 
-    group: eqx.AbstractVar[Int[AnyArray, "..."]]
     parities: eqx.AbstractVar[Int[AnyArray, "..."]]
     unit: eqx.AbstractVar[int]
     full_stripes: eqx.AbstractVar[bool]
+
+    @property
+    @abstractmethod
+    def group_size(self) -> Int[AnyArray, "..."]:
+        """Return the number of drives of a group, including the drives with parity."""
 
     @property
     @abstractmethod
@@ -78,14 +82,14 @@ class AbstractParity(AbstractPlacement):
     @property
     def data(self) -> Int[AnyArray, "..."]:
         """Return the number of data units of a row."""
-        return self.group - self.parities
+        return self.group_size - self.parities
 
     @property
     def parts(self):
         if self.full_stripes:
-            return self.group
+            return self.group_size
         # The other data of a row are parts if writes read them.
-        return namespace(self.group, self.parities).where(self.reconstructs, self.group, self.parities) + 1
+        return namespace(self.group_size, self.parities).where(self.reconstructs, self.group_size, self.parities) + 1
 
     @property
     def needed(self):
@@ -110,7 +114,7 @@ class AbstractParity(AbstractPlacement):
     @property
     def reconstructs(self) -> Bool[AnyArray, "..."]:
         """Return whether a write within a stripe unit reads the other data of its row."""
-        fewer = reads_other_data(self.group, self.parities)
+        fewer = reads_other_data(self.group_size, self.parities)
         return namespace(fewer).asarray(fewer)
 
     def parts_of(self, place: ParityRow):
@@ -166,7 +170,7 @@ class AbstractParity(AbstractPlacement):
         parity = mask_of(self.parities)
         read, written = (jnp.uint32(1), mask_of(self.parities + 1))
         if self.full_stripes:
-            read, written = mask_of(self.group) & ~parity, mask_of(self.group)
+            read, written = mask_of(self.group_size) & ~parity, mask_of(self.group_size)
         read, written = (jnp.broadcast_to(one, position.shape) for one in (read, written))
         return ParityRow(target, order, position, jnp.where(requests.read, read, written))
 
@@ -224,7 +228,7 @@ class ParityGroups(AbstractParity):
         return self.disks * self.groups
 
     @property
-    def group(self):
+    def group_size(self):
         return self.disks
 
     @property
@@ -347,4 +351,4 @@ class RAID5(ParityGroups):
     """
 
     def __init__(self, disks, unit=UNIT):
-        super().__init__(disks, 1, 1, unit)
+        super().__init__(disks=disks, unit=unit)

@@ -14,6 +14,7 @@ from storagekit.core.units import KB, PAGE, SECTOR
 from storagekit.core.validation import Count, instance_of, validate_fields
 from storagekit.dispatch import AbstractDispatch, Broadcast, Hashing, NearestIdle, central
 from storagekit.drive import Drive
+from storagekit.faults import Redundancy
 from storagekit.placement import (
     MOST_PARTS,
     AbstractPlacement,
@@ -95,6 +96,13 @@ class Scheme(ABC):
         """Return the capacity for data in bytes, on disks of `capacity` bytes each."""
         return self.disks * capacity / self.shape.room
 
+    def redundancy(self, capacity: float) -> Redundancy | None:
+        """Return the groups whose loss loses data, with `capacity` bytes of data on each disk.
+
+        The result is None if a loss depends on which disks are lost. This is the default.
+        """
+        return None
+
     def suits(self, smallest: int) -> bool:
         """Return whether the scheme is meant for requests of at least `smallest` sectors; by default true."""
         return True
@@ -146,6 +154,10 @@ class Mirrored(Scheme):
     @property
     def tolerates(self):
         return self.layout.mirrors - 1
+
+    def redundancy(self, capacity):
+        mirrors = self.layout.mirrors
+        return Redundancy(1, mirrors - 1, self.layout.disks // mirrors, capacity=capacity)
 
     @property
     def sort(self):
@@ -252,6 +264,9 @@ class Parity(Scheme):
     def tolerates(self):
         return self.parities
 
+    def redundancy(self, capacity):
+        return Redundancy(self.data, self.parities, self.groups, capacity=capacity)
+
     @property
     def sort(self):
         # narrow groups whose writes read the other data are faster than wide groups
@@ -307,7 +322,13 @@ class Parity(Scheme):
         return -(-unit // (self.data * page)) * page if self.full_stripes else unit
 
     def placement(self, drive, data, unit):
-        return ParityGroups(self.group, self.parities, self.groups, self._stripe_unit(unit), self.full_stripes)
+        return ParityGroups(
+            disks=self.group,
+            parities=self.parities,
+            groups=self.groups,
+            unit=self._stripe_unit(unit),
+            full_stripes=self.full_stripes,
+        )
 
     def dispatch(self):
         return Broadcast()
@@ -357,6 +378,9 @@ class SpreadParity(Parity):
         hit = self.group / self.count
         return (1 + hit * (self._after_loss(reads, read, write) - 1)) * self.count / (self.count - 1)
 
+    def redundancy(self, capacity):
+        return Redundancy(self.data, self.parities, pool=self.count, capacity=capacity)
+
     @property
     def rebuilt(self):
         # of the rows of the lost disk, other disks read the data and write the lost unit to spare space
@@ -367,7 +391,13 @@ class SpreadParity(Parity):
         return f"declustered code, {self._numbers}{spare}"
 
     def placement(self, drive, data, unit):
-        return DeclusteredParity(self.count, self.group, self.parities, self._stripe_unit(unit), self.full_stripes)
+        return DeclusteredParity(
+            disks=self.count,
+            group=self.group,
+            parities=self.parities,
+            unit=self._stripe_unit(unit),
+            full_stripes=self.full_stripes,
+        )
 
 
 @dataclass(frozen=True)

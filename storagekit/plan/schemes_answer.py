@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
+from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS
-from storagekit.core.validation import COUNT, instance_of, validate
+from storagekit.core.validation import COUNT, Count, Positive, Share, Span, instance_of, validate
+from storagekit.faults import Failures
 from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
 from storagekit.plan.check import Check
 from storagekit.plan.objective import MinP95, Objective
 from storagekit.plan.predicting import COLUMNS, Prediction
 from storagekit.plan.requirements import Requirements
+from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
 from storagekit.plan.warnings import warnings_of
 
 if TYPE_CHECKING:
@@ -199,6 +202,61 @@ class SchemesAnswer(RankedAnswer[Prediction]):
 
         require_feasible(self.feasible, self.binding, "draw")
         return draw(self.needs, self.ranking, self.goal, check)
+
+    @validate
+    def durability(
+        self,
+        failures: Annotated[
+            Failures, instance_of(Failures, "the failures of a disk, such as sk.faults.Failures(0.014)")
+        ],
+        *,
+        detection: Span = 0.0,
+        at_once: Count | None = None,
+        bit_error_rate: Share = 0.0,
+        years: Positive = 1.0,
+    ) -> DurabilityRanking:
+        """Return the probability of a data loss of each scheme of the ranking.
+
+        Parameters
+        ----------
+        failures : Failures
+            Annual failure rate of a disk, with its convention. Lifetimes are exponential.
+        detection : float
+            Mean time in seconds from a failure to the start of the rebuild: until it is detected and a spare disk is
+            available. By default 0.
+        at_once : int, optional
+            Largest number of disks of a group that are rebuilt at the same time; by default all.
+        bit_error_rate : float
+            Probability that a bit cannot be read, by default 0; 1e-15 is usual.
+        years : float
+            Duration, by default 1 year.
+
+        Returns
+        -------
+        DurabilityRanking
+            The schemes, from the most durable one. The time of a rebuild is that of the ranking.
+
+        Raises
+        ------
+        InputError
+            If nothing is feasible, the load is a number of outstanding requests, or an argument is out of range.
+
+        Examples
+        --------
+        >>> import storagekit as sk
+        >>> drive = sk.load_drive("toshiba_mg10_20tb")
+        >>> answer = sk.plan.schemes(drive, 12, data=60e12, read_share=0.7, rate=300, tolerate=2)
+        >>> answer.durability(sk.faults.Failures(0.014)).recommended.name
+        'RAID 10, 4 copies'
+        """
+        require_feasible(self.feasible, self.binding, "assess")
+        if self.needs.rate is None:
+            raise InputError(
+                "durability with outstanding: the time of a rebuild depends on the load of the disks; give rate instead of "
+                "outstanding"
+            )
+        given = {"detection": detection, "at_once": at_once, "bit_error_rate": bit_error_rate, "years": years}
+        return durability_of(self.needs, self.ranking, failures, **given)
 
     def _content(self):
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes")]

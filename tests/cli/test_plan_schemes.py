@@ -80,3 +80,33 @@ def test_a_code_by_its_numbers(storagekit):
     for wrong in ("8", "8+x", "8+0"):
         status, _, error = storagekit("plan", "schemes", *question, "--code", wrong)
         assert status == 2 and len(error.splitlines()) == 1
+
+
+def test_the_annual_failure_rate_adds_the_probability_of_data_loss(storagekit):
+    asked = [
+        *ASKED,
+        "--rate",
+        "300",
+        "--tolerate",
+        "1",
+        "--afr",
+        "1.4",
+        "--bit-error-rate",
+        "1e-15",
+        "--detection-hours",
+        "2",
+    ]
+    status, text, _ = storagekit(*asked)
+    assert status == 0 and "most durable: code, 2 x 3+3: data loss in 1 year with probability" in text
+    assert "Failures are detected after a mean of 2 h" in text
+    _, text, _ = storagekit(*asked, "--json")
+    assert 0 < json.loads(text)["durability"]["ranking"][0]["loss_probability"] < 1e-3
+    status, _, refused = storagekit(*ASKED, "--rate", "300", "--detection-hours", "2")
+    assert status == 2 and "without --afr: give the annual failure rate of a disk too" in refused
+
+
+def test_a_declustered_code_is_asked_for_by_its_numbers(storagekit):
+    status, text, _ = storagekit(*ASKED, "--rate", "300", "--tolerate", "2", "--declustered", "8+2")
+    assert status == 0 and "declustered code, 8+2, 2 spares distributed" in text
+    status, _, refused = storagekit(*ASKED, "--rate", "300", "--declustered", "8-2")
+    assert status == 2 and "--declustered '8-2': give the numbers of data and of parity disks" in refused

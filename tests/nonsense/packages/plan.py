@@ -9,6 +9,7 @@ from nonsense.public_callables import method_of
 from storagekit import dispatch
 from storagekit.core.units import KB, MS
 from storagekit.drive import Drive, load_drive
+from storagekit.faults import Failures
 from storagekit.plan import (
     RLOOK,
     Check,
@@ -93,6 +94,11 @@ ANSWERS = {
     ),
     "plan.SchemesAnswer.check": ValidCall(
         lambda: {"schemes": 1, **RUN}, through=method_of(kept, "check"), optional=("requests",)
+    ),
+    "plan.SchemesAnswer.durability": ValidCall(
+        lambda: {"failures": Failures(0.014), "detection": 60.0, "at_once": 1, "bit_error_rate": 1e-15, "years": 2.0},
+        through=method_of(kept, "durability"),
+        optional=("at_once",),
     ),
     "plan.SharesAnswer.check": ValidCall(
         lambda: {"seconds": 1.0, "seeds": 2, "threads": 4, "depth": 1, "within": 0.05},

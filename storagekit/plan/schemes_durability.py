@@ -1,0 +1,189 @@
+"""How durable schemes are: the probability of a data loss with the rebuild time under the load of the question."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from storagekit.analytic.durability import Durability, durability
+from storagekit.core.binding import Binding
+from storagekit.core.units import HOUR
+from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
+from storagekit.plan.answer import RankedAnswer, finite, text_table
+from storagekit.plan.predicting import Prediction, used_share
+from storagekit.plan.requirements import Requirements
+
+# number of schemes in the text of an answer
+_SHOWN = 10
+_TITLES = ("scheme", "loss", "nines", "MTTDL years", "rebuild h", "   most frequent path")
+
+
+@dataclass(frozen=True)
+class SchemeDurability:
+    """The durability of a scheme.
+
+    Parameters
+    ----------
+    prediction : Prediction
+        The scheme with its predicted values.
+    durability : Durability
+        Probability of a loss, mean time to data loss, and paths.
+    """
+
+    prediction: Prediction
+    durability: Durability
+
+    @property
+    def name(self) -> str:
+        """Return the name of the scheme with its number of spare disks."""
+        return self.prediction.name
+
+    @property
+    def loss_probability(self) -> float:
+        """Return the probability of a data loss within the years of the question."""
+        return self.durability.loss_probability
+
+    @property
+    def nines(self) -> float:
+        """Return -log10 of the loss probability."""
+        return self.durability.nines
+
+    @property
+    def mttdl_years(self) -> float:
+        """Return the mean time to data loss in years."""
+        return self.durability.mttdl_years
+
+    @property
+    def rebuild(self) -> float:
+        """Return the time of the rebuild of one disk under the load, seconds; NaN for a scheme without redundancy."""
+        return self.prediction.rebuild
+
+    @property
+    def path(self) -> str:
+        """Return the events of the most frequent path to a loss with its share, as text."""
+        most = self.durability.dominant
+        return "none" if most is None else f"{most.share:.0%}: {' > '.join(most.events)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as a dictionary for JSON."""
+        own = {name: getattr(self, name) for name in DurabilityRanking.COLUMNS}
+        return {"scheme": self.name, **finite(own), **finite(self.durability.to_dict())}
+
+
+@dataclass(frozen=True)
+class DurabilityRanking(RankedAnswer[SchemeDurability]):
+    """The schemes of an answer, from the most durable one.
+
+    Parameters
+    ----------
+    years : float
+        Duration of the loss probability, years.
+    ranking : tuple of SchemeDurability
+        The schemes, those with the smallest loss probability first.
+    never : tuple of str
+        Schemes whose rebuild never ends, because the load leaves no idle time after a failure.
+    unknown : tuple of str
+        Schemes whose loss depends on which disks fail, so that there is no formula.
+    assumptions : tuple of str
+        Conventions and assumptions.
+    """
+
+    KIND = "scheme"
+    COLUMNS = MappingProxyType(
+        {
+            "loss_probability": ("1", "probability of a data loss"),
+            "nines": ("1", "-log10 of the loss probability"),
+            "mttdl_years": ("years", "mean time to data loss"),
+            "rebuild": ("s", "time to restore a lost disk in the idle time of the other disks"),
+            "path": ("", "share and events of the most frequent path to a loss"),
+        }
+    )
+
+    years: float
+    ranking: tuple[SchemeDurability, ...]
+    never: tuple[str, ...]
+    unknown: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def binding(self) -> Binding:
+        """Return the reason why no scheme has a loss probability; the constraint "none" if there is one."""
+        if self.ranking:
+            return Binding("none")
+        return Binding("no scheme that can be rebuilt under this load has a formula", remedy="reduce the load")
+
+    def _lines(self):
+        years = f"{self.years:g} year{'s' if self.years != 1 else ''}"
+        if not self.ranking:
+            return [f"not feasible: {self.binding}", *self._others()]
+        best = self.ranking[0]
+        first = f"most durable: {best.name}: data loss in {years} with probability {best.loss_probability:.2g}"
+        rows = [
+            (
+                one.name,
+                f"{one.loss_probability:.2g}",
+                f"{one.nines:.1f}",
+                f"{one.mttdl_years:.3g}",
+                f"{one.rebuild / HOUR:.1f}" if math.isfinite(one.rebuild) else "-",
+                f"   {one.path}",
+            )
+            for one in self.ranking[:_SHOWN]
+        ]
+        more = len(self.ranking) - len(rows)
+        table = text_table(_TITLES, rows, (0, 10, 7, 13, 11, 0))
+        return [first, "", *table, *([f"  and {more} more"] if more > 0 else []), *self._others()]
+
+    def _others(self) -> list[str]:
+        others = {"never rebuilt under this load": self.never, "no formula": self.unknown}
+        return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]
+
+    def _content(self):
+        return super()._content() | {"years": self.years, "never": list(self.never), "unknown": list(self.unknown)}
+
+
+def durability_of(
+    needs: Requirements,
+    predictions: Sequence[Prediction],
+    failures: Failures,
+    *,
+    detection: float,
+    at_once: int | None,
+    bit_error_rate: float,
+    years: float,
+) -> DurabilityRanking:
+    """Return the durability of schemes; see `SchemesAnswer.durability`."""
+    found, never, unknown = [], [], []
+    for one in predictions:
+        redundancy = one.scheme.redundancy(used_share(needs, one.scheme) * needs.capacity)
+        if redundancy is None:
+            unknown.append(one.name)
+        elif redundancy.parities and not math.isfinite(one.rebuild):
+            never.append(one.name)
+        else:
+            repair = Repair(_own_time(one, redundancy), at_once=at_once, detection=detection)
+            model = ReliabilityModel(redundancy, failures, repair, bit_error_rate=bit_error_rate)
+            found.append(SchemeDurability(one, durability(model, years)))
+    conventions = dict.fromkeys(line for one in found for line in one.durability.conventions if _common(line))
+    assumptions = (
+        "Each disk fails independently of the others.",
+        "A rebuild takes as long as in the ranking: it uses the idle time that the load leaves while one disk is lost.",
+        *conventions,
+    )
+    ranking = tuple(sorted(found, key=lambda one: one.loss_probability))
+    return DurabilityRanking(years, ranking, tuple(never), tuple(unknown), assumptions)
+
+
+def _own_time(one: Prediction, redundancy: Redundancy) -> float:
+    """Return the time that one disk needs to read or to write the content of a lost disk under the load, seconds."""
+    if not redundancy.parities:
+        # without redundancy there is no rebuild, and the time has no effect
+        return HOUR
+    if not redundancy.declustered:
+        return one.rebuild
+    return one.rebuild * (redundancy.disks - 1) / (redundancy.data + 1)
+
+
+def _common(line: str) -> bool:
+    """Return whether a convention holds for all schemes alike. Rebuild times and numbers of groups differ."""
+    return not any(word in line for word in ("rebuild times", "groups are independent", "for a rebuild without"))
