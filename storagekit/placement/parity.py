@@ -208,7 +208,8 @@ class ParityGroups(AbstractParity):
 
     With full stripes, a read has one part for each data unit of a row, and a write has one for each drive of the group, so
     that it reads nothing. The parts are equally long, in whole pages of 4 KB if the stripe unit has whole pages. A request
-    should lie within a row. RAID 3 and RAID-Z work in this way.
+    should begin at a row and lie within it: its offset in a row does not lengthen its parts. RAID 3 and RAID-Z work in this
+    way.
     """
 
     disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))

@@ -196,12 +196,20 @@ def _transfers(needs: Requirements, schemes: Sequence[Scheme], used: NDArray) ->
     return found
 
 
+def again_of(needs: Requirements, scheme: Scheme) -> NDArray:
+    """Return the additional time of a write of each size in seconds; see `Requirements.again`.
+
+    It is 0 if the parts of a divided request are whole pages.
+    """
+    return needs.again * (not scheme.whole_pages)
+
+
 def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme]) -> list[Prediction]:
     assert needs.rate is not None
     used = _used(needs, schemes)
     times = _transfers(needs, schemes, used)
     each = times.shape[-1]
-    shares, again = np.repeat(needs.shares, each) / each, np.repeat(needs.again, each)
+    shares = np.repeat(needs.shares, each) / each
     times = times.reshape(len(schemes), shares.size)
     figures = []
     for scheme, reach, seconds in zip(schemes, np.asarray(timing.reach(used)).tolist(), times, strict=True):
@@ -209,7 +217,7 @@ def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Sch
             timing,
             scheme.shape,
             reach,
-            TransferSizes(seconds, shares, again),
+            TransferSizes(seconds, shares, np.repeat(again_of(needs, scheme), each)),
             disks=scheme.disks,
             rate=needs.rate,
             reads=needs.read_share,
@@ -230,7 +238,7 @@ def _outstanding(
     queue = needs.outstanding / disks
     load = Load(needs.read_share, 0.0, queue, 1.0, needs.data / needs.capacity)
     shapes = Columns.of([one.shape for one in schemes])
-    settle = timing.write_settle + needs.shares @ needs.again
+    settle = timing.write_settle + np.array([needs.shares @ again_of(needs, one) for one in schemes])
     own = dataclasses.replace(timing, overhead=overhead, write_settle=settle)
     found = costs(own, load, shapes, disks, used, scheduler)
     rates = found.throughput(disks)
@@ -247,7 +255,7 @@ def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnl
     transfer = overhead + float(needs.shares @ (needs.transfers(used).mean(axis=1) - overhead)) / scheme.cuts
     access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.drive.revolution) / 2
     # a write settles, and it reads a sector that it covers only in part
-    access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + needs.shares @ needs.again)
+    access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + needs.shares @ again_of(needs, scheme))
     figures = _simulated_figures(needs, scheme, access, None if needs.rate is not None else scheduler)
     (found,) = _predictions(needs, timing, [scheme], [figures], np.array([transfer]))
     return dataclasses.replace(found, basis="simulated")
@@ -318,7 +326,7 @@ def _prediction(
     shape, reads, turn = scheme.shape, needs.read_share, float(needs.drive.revolution)
     arc = turn / shape.replicas
     read = transfer + seek + arc / 2
-    plain = read + settle + float(needs.shares @ needs.again)
+    plain = read + settle + float(needs.shares @ again_of(needs, scheme))
     write = plain + turn * shape.turned
     degraded = np.nan
     if needs.rate is not None:
@@ -334,7 +342,7 @@ def _prediction(
         scheme.tolerates,
         np.nan,
         degraded,
-        np.inf if left == 0 else scheme.rebuilt * moved / left,
+        np.inf if left == 0 else scheme.rebuild(moved, left),
         _parts(needs, scheme, transfer, seek, arc / 2 + (1 - reads) * (write - plain)),
     )
 

@@ -24,7 +24,7 @@ from storagekit.plan.predicting import (
     predict,
     turns_in_time,
 )
-from storagekit.plan.requirements import Requirements, sizes_of
+from storagekit.plan.requirements import MOST_DISKS, Requirements, sizes_of
 from storagekit.plan.scheme import Scheme
 from storagekit.plan.schemes_answer import SchemesAnswer
 
@@ -33,7 +33,7 @@ _DIVIDES = 12
 # Maximum number of spares if the disks cannot be divided evenly: for a kind that is possible with fewer spares too, and for
 # any other kind, whose groups have at most 24 disks.
 _SPARES, _MOST_SPARES = 3, 23
-_FAMILIES = "SRArrays(), ParityRAID(), ReplicatedBricks(), Protocols() or SplitTransfers()"
+_FAMILIES = "SRArrays(), ParityRAID(), Code(8, 3), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
 
 def schemes(
@@ -280,7 +280,14 @@ def _binding(
 
 def _too_few(needs: Requirements, families: Sequence[Family]) -> Binding:
     """Return why no scheme tolerates the failures: too few disks, or families without so many parities."""
-    least = needs.tolerate + 1
+    disks, least = needs.affordable, needs.tolerate + 1
+    if disks >= least and not any(family.of(disks) for family in families):
+        more = next(
+            (count for count in range(disks, MOST_DISKS + 1) if any(family.of(count) for family in families)), 0
+        )
+        return Binding(
+            f"no scheme of these families has {disks} disks", remedy=f"use {more} disks" if more else "add families"
+        )
     constraint = f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate} disks"
     if needs.affordable < least:
         return Binding(constraint, remedy=f"use at least {least} disks, for {least} copies")

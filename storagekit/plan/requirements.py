@@ -29,7 +29,8 @@ from storagekit.drive import Drive
 from storagekit.plan.transfers import ZoneTransfers
 
 _LARGEST = 2**26
-_DISKS = COUNT.up_to(4096, "; plan one of several equal arrays")
+MOST_DISKS = 4096
+_DISKS = COUNT.up_to(MOST_DISKS, "; plan one of several equal arrays")
 _MOST_OUTSTANDING = 1_000_000
 # NCQ has 32 commands; a simulation has some thousand requests at once
 _DEPTHS = COUNT.up_to(256)

@@ -16,7 +16,6 @@ from storagekit.dispatch import AbstractDispatch, Broadcast, Hashing, NearestIdl
 from storagekit.drive import Drive
 from storagekit.faults import Redundancy
 from storagekit.placement import (
-    MOST_PARTS,
     AbstractPlacement,
     Declustered,
     DeclusteredParity,
@@ -24,7 +23,7 @@ from storagekit.placement import (
     SRMirror,
     Striped,
 )
-from storagekit.placement.parity import reads_other_data
+from storagekit.placement.parity import reads_other_data, require_group
 
 # bytes of consecutive data on one brick
 EXTENT = 2**24
@@ -112,14 +111,16 @@ class Scheme(ABC):
         return unit
 
     @property
-    def spares(self) -> int:
-        """Return the number of disks whose space is spare and distributed over all disks; 0 by default."""
-        return 0
+    def whole_pages(self) -> bool:
+        """Return whether requests are divided into whole pages of 4 KB; by default false."""
+        return False
 
-    @property
-    def rebuilt(self) -> float:
-        """Return how much each other disk reads or writes to restore a lost disk, as a share of the data on a disk."""
-        return 1.0
+    def rebuild(self, moved: float, left: float) -> float:
+        """Return the time in seconds to restore a lost disk.
+
+        moved: time in seconds to read or to write the data of a disk. left: share of idle time of the other disks, above 0.
+        """
+        return moved / left
 
 
 @dataclass(frozen=True)
@@ -229,8 +230,7 @@ class Parity(Scheme):
                 f"parities {self.parities}: must be below {self.group}, the number of disks of a group, because a "
                 "group needs at least one disk for data"
             )
-        if self.full_stripes and self.group > MOST_PARTS:
-            raise InputError(f"full stripes on a group of {self.group} disks: give at most {MOST_PARTS} disks")
+        require_group(self.group, self.parities, self.full_stripes)
 
     @property
     def disks(self):
@@ -310,6 +310,10 @@ class Parity(Scheme):
         some = f"{self.groups} x " if self.groups > 1 else ""
         return f"{some}{self.data}+{self.parities}{', full stripes' if self.full_stripes else ''}"
 
+    @property
+    def whole_pages(self):
+        return self.full_stripes
+
     def suits(self, smallest):
         return not self.full_stripes or smallest >= self.data * LEAST_UNIT
 
@@ -366,7 +370,8 @@ class SpreadParity(Parity):
         return self.count
 
     @property
-    def spares(self):
+    def _spares(self) -> int:
+        """Return the number of disks whose space is spare space on all disks."""
         return self.count - self.group * self.groups
 
     @property
@@ -381,13 +386,18 @@ class SpreadParity(Parity):
     def redundancy(self, capacity):
         return Redundancy(self.data, self.parities, pool=self.count, capacity=capacity)
 
-    @property
-    def rebuilt(self):
-        # of the rows of the lost disk, other disks read the data and write the lost unit to spare space
-        return self.groups * self.group / self.count * (self.data + 1) / (self.count - 1)
+    def rebuild(self, moved, left):
+        if self.count == self.group:
+            return super().rebuild(moved, left)
+        # of the rows of the lost disk, the other disks read the data units
+        read = self.groups * self.group / self.count * self.data / (self.count - 1) * moved / left
+        if not self._spares:
+            # the disk that replaces the lost one has nothing else to do than to write
+            return max(read, moved)
+        return read * (self.data + 1) / self.data
 
     def __str__(self):
-        spare = f", {self.spares} spare{'s' * (self.spares > 1)} distributed" if self.spares else ""
+        spare = f", {self._spares} spare{'s' * (self._spares > 1)} distributed" if self._spares else ""
         return f"declustered code, {self._numbers}{spare}"
 
     def placement(self, drive, data, unit):

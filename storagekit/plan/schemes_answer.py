@@ -18,6 +18,7 @@ from storagekit.plan.check import Check
 from storagekit.plan.objective import MinP95, Objective
 from storagekit.plan.predicting import COLUMNS, Prediction
 from storagekit.plan.requirements import Requirements
+from storagekit.plan.scheme import SpreadParity
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
 from storagekit.plan.warnings import warnings_of
 
@@ -120,6 +121,12 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             "one lost: utilization of the busiest disk while another disk is lost; at 100% or more this disk is "
             "overloaded. A rebuild uses the idle time of the disks, at the sequential rate of the drive"
         ]
+        if any(isinstance(one.scheme, SpreadParity) for one in every):
+            failures.append(
+                "a declustered code places each row on other disks, so that all share the work of a lost disk (some of "
+                "them up to a tenth more); its rebuild reads and writes scattered stripe units at the sequential rate, which "
+                "needs stripe units of some MB"
+            )
         groups = {"data and drives": data, "requests": requests, "writes": writes, "failures": failures}
         return {name: tuple(lines) for name, lines in groups.items() if name != "writes" or needs.read_share < 1}
 

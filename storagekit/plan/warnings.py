@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import spindle
-from storagekit.core.units import MS, SECTOR
+from storagekit.core.units import KB, MS, SECTOR
 from storagekit.plan.objective import BUSIEST
-from storagekit.plan.predicting import Prediction, load_share, overloads_after_failure, predict
+from storagekit.plan.predicting import Prediction, again_of, load_share, overloads_after_failure, predict
 from storagekit.plan.requirements import Requirements
 
 # utilization above which an answer warns
@@ -27,15 +27,28 @@ def warnings_of(needs: Requirements, best: Prediction) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The sentences; none with outstanding requests, because their rate adapts to the disks.
+        The sentences. None is about the rate with outstanding requests, because their rate adapts to the disks.
     """
+    found = [_full_stripes(needs, best)]
     if needs.rate is None:
-        return ()
-    found = [_after_failure(needs, best)]
+        return tuple(filter(None, found))
+    found.append(_after_failure(needs, best))
     # a scheme without a formula would be simulated again
     if best.basis == "analytic":
         found += [_near_overload(needs, best), _partly(needs, best)]
     return tuple(filter(None, found))
+
+
+def _full_stripes(needs: Requirements, best: Prediction) -> str:
+    """Return what a scheme with full stripes requires of the requests."""
+    if not best.scheme.whole_pages:
+        return ""
+    ways = best.scheme.shape.ways
+    row = best.scheme.alignment(needs.largest) * SECTOR / KB
+    return (
+        f"full stripes of {ways} x {row / ways:g} KB: the array must store each request as a row, like RAID-Z, or requests "
+        f"must begin at multiples of {row:g} KB; other writes read first, and every read occupies {ways} disks"
+    )
 
 
 def _after_failure(needs: Requirements, best: Prediction) -> str:
@@ -66,7 +79,7 @@ def _near_overload(needs: Requirements, best: Prediction) -> str:
 
 def _partly(needs: Requirements, best: Prediction) -> str:
     """Return the warning about sizes that are not multiples of a physical sector, with what whole sectors would give."""
-    if needs.read_share == 1 or not needs.again.any():
+    if needs.read_share == 1 or not again_of(needs, best.scheme).any():
         return ""
     sector = SECTOR * needs.drive.grain
     partly = next(size for size, _ in needs.sizes if size % sector)

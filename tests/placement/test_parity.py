@@ -16,7 +16,7 @@ from storagekit.dispatch import Broadcast
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import RAID5, DeclusteredParity, ParityGroups
-from storagekit.placement.declustered_parity import factors
+from storagekit.placement.declustered_parity import orders
 from storagekit.queue import Depth, FairQueue
 from storagekit.schedule import FCFS
 
@@ -171,9 +171,9 @@ def test_a_full_stripe_reads_nothing_and_waits_for_its_slowest_drive(unfold, rec
 @pytest.mark.parametrize("disks", [7, 9, 12])
 @pytest.mark.parametrize(("size", "parities"), [(3, 1), (4, 2), (5, 1), (7, 3)])
 def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks, size, parities):
-    """Over n rows, each drive holds each unit of the row once. With a prime number of drives, all pairs share equally."""
+    """Over n rows, each drive holds each unit of the row once. All pairs have nearly as many rows in common."""
     layout, data = DeclusteredParity(disks, size, parities, 8, full_stripes=True), size - parities
-    groups, turns = disks // size, disks * factors(disks).shape[1]
+    groups, turns = disks // size, disks * orders(disks).shape[1] // disks
     rows = np.arange(turns * groups)
     place = layout.locate(LARGE, asking(rows * data * 8)._replace(read=np.zeros(rows.size, bool)))
     used = np.array([np.asarray(layout.drive_of(np.array([position]), place)) for position in range(size)])
@@ -181,7 +181,7 @@ def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks
     for turn in range(turns):
         assert len(set(used[:, turn * groups : (turn + 1) * groups].ravel())) == size * groups
     for position in range(size):
-        assert np.all(np.bincount(used[position], minlength=disks) == groups * factors(disks).shape[1])
+        assert np.all(np.bincount(used[position], minlength=disks) == groups * orders(disks).shape[1] // disks)
         assert np.all(np.asarray(layout.part_on(used[position], place)) == position)
     for drive in range(disks):
         holds = np.asarray(layout.part_on(np.array([drive]), place))
@@ -191,8 +191,7 @@ def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks
     )
     pairs = together.reshape(disks, disks)[~np.eye(disks, dtype=bool)]
     assert pairs.sum() == rows.size * size * (size - 1)
-    if disks == 7:
-        assert np.all(pairs == pairs[0])
+    assert np.all(np.abs(pairs / pairs.mean() - 1) < 0.25)
 
 
 def test_declustered_writes_read_and_write_as_in_groups(unfold, recorded):

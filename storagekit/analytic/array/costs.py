@@ -277,8 +277,9 @@ def _latency(spindle: Spindle, load: Load, layouts: Shapes, reach: NDArray) -> N
     p = load.unpropagated
     first = spindle.least(reach, arc, layouts.heads)
     if np.any(layouts.ways > 1):
-        first = np.where(layouts.ways > 1, spindle.most(reach, arc, layouts.ways), first)
+        first = np.where(layouts.ways > 1, _together_last(spindle, reach, arc, layouts.ways), first)
     last = spindle.most(reach, arc, layouts.written) + spindle.revolution * layouts.turned
+    last = np.where(layouts.ways > 1, _together_last(spindle, reach, arc, layouts.written), last)
     if np.any(layouts.read_first):
         # the disk that reads last writes when the data comes round again; if the write is on other disks, these seek
         reads = spindle.most(reach, arc, np.maximum(layouts.read_first, 1))
@@ -342,6 +343,11 @@ def _occupied(
     return total(np.where(heads > 1, nearest + none * chosen, chosen), chosen, 1 - busy), busy
 
 
+def _together_last(spindle: Spindle, reach: NDArray, arc: NDArray, count: NDArray) -> NDArray:
+    """Return the longest positioning time of accesses whose arms start at one address: a seek and the longest rotation."""
+    return spindle.mean_seek(reach) + arc * count / (count + 1)
+
+
 def _round_again(spindle: Spindle) -> NDArray:
     """Return the time from the end of a read to the end of the write of the same data, seconds."""
     overhead = np.asarray(spindle.overhead) + spindle.write_settle
@@ -369,7 +375,8 @@ def _beside_reads(
     def last_of(count: NDArray, access: NDArray) -> tuple[NDArray, NDArray]:
         """Return the ratio of the last access to the mean access: as it is, and for exponential times."""
         harmonic = np.cumsum(1 / np.arange(1, int(np.max(count)) + 1))[count - 1]
-        last = 1 + (spindle.most(reach, arc, count) - alone) / access
+        most = np.where(layouts.ways > 1, _together_last(spindle, reach, arc, count), spindle.most(reach, arc, count))
+        last = 1 + (most - alone) / access
         return last + (harmonic - last) * waiting, harmonic
 
     last, harmonic = last_of(layouts.written, write)

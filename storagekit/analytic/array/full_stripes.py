@@ -6,6 +6,7 @@ share of the variance that two disks have in common:
 
 - Disks that have served the same request without a pause have their arms at the same address and their platters at the same
   angle, so that their next accesses take equally long. They differ by the rotation of the first access after a pause.
+  With command queueing, disks serve the requests in different orders, and have only the arrivals in common.
 - Waiting times in heavy traffic are reflected Brownian motions. If c is the share of its accesses that a disk has in common
   with another disk, the largest of two such times has the mean of a normal copula with the correlation 1 - (4/3) (1 - c).
   The factor was measured with random walks: 1.17 for c = 0.5, where the mean is also known (Nelson and Tantawi 1988), 1.27
@@ -37,8 +38,8 @@ from storagekit.analytic.array.shapes import Shape
 # factor by which the correlation of two waiting times differs more from 1 than that of their increments
 _REFLECTED = 4 / 3
 # nodes and weights of the integrals over the common part and over the own part of the copula
-_COMMON, _COMMON_WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
-_OWN, _OWN_WEIGHTS = np.polynomial.legendre.leggauss(24)
+_COMMON, _COMMON_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
+_OWN, _OWN_WEIGHTS = np.polynomial.legendre.leggauss(16)
 # limit of probabilities, so that their normal quantiles are finite
 _EDGE = 1e-12
 
@@ -120,13 +121,19 @@ class DividedRequests:
 
         waiting: distribution of the waiting times. kind: 0 for reads, 1 for writes.
         """
-        # a read has parts on some disks of the group only
-        both = self.of_reads * (self.shape.ways - 1) / (self.shape.group - 1) + 1 - self.of_reads
-        waits = max(0.0, 1 - _REFLECTED * (1 - both))
-        mean, second = moments(1 - waiting, time)
+        group, written = self.shape.group - 1, self.shape.written - 1
+        # the share of the accesses of a disk that another disk has too
+        both = (self.of_reads * (self.shape.ways - 1) + (1 - self.of_reads) * written) / group
+        mean, square = (float(self._mixed @ one) for one in self.moments)
         access_mean, access_square = self.moments[:, kind]
         access = access_square - access_mean**2
-        shared = max(0.0, access - self.fine.services.arc**2 / 12)
+        if self.queue is None:
+            own, shared = 0.0, both * max(0.0, access - self.fine.services.arc**2 / 12)
+        else:
+            # disks that select requests serve them in different orders, so that only the arrivals are common
+            own, shared = square - mean**2, 0.0
+        waits = max(0.0, 1 - _REFLECTED * (1 - both * (1 - own / square)))
+        mean, second = moments(1 - waiting, time)
         return min(1.0, float((waits * (second - mean**2) + shared) / (second - mean**2 + access)))
 
 
