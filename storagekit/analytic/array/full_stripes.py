@@ -15,14 +15,13 @@ share of the variance that two disks have in common:
 If all disks are idle, the request ends with the longest rotation.
 """
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from storagekit.analytic.array.command_queue import CommandQueue
+from storagekit.analytic.array.disk_load import DiskLoad
 from storagekit.analytic.array.service_times import (
     HEAVY,
     ServiceDistributions,
@@ -33,7 +32,6 @@ from storagekit.analytic.array.service_times import (
     transformed,
     waiting_times,
 )
-from storagekit.analytic.array.shapes import Shape
 
 # factor by which the correlation of two waiting times differs more from 1 than that of their increments
 _REFLECTED = 4 / 3
@@ -44,56 +42,14 @@ _OWN, _OWN_WEIGHTS = np.polynomial.legendre.leggauss(16)
 _EDGE = 1e-12
 
 
-@dataclass(frozen=True)
-class DividedRequests:
-    """The load of a disk.
-
-    Parameters
-    ----------
-    shape : Shape
-        Layout of the array; `ways` is at least 2.
-    fine : ServiceDistributions
-        Service times of the parts of requests, on a grid that covers the longest of them.
-    reads : float
-        Share of reads, 0 to 1.
-    rate : float
-        Requests of the array a second, divided by the number of disks.
-    queue : CommandQueue, optional
-        Queue of a disk that selects the nearest of several requests; `fine` then has its `chances`.
-    """
-
-    shape: Shape
-    fine: ServiceDistributions
-    reads: float
-    rate: float
-    queue: CommandQueue | None = None
-
-    @cached_property
-    def moments(self) -> NDArray:
-        """Return the means and mean squares of the access times of a read and of a write, `[2, access]`."""
-        return self.fine.moments()
-
-    @property
-    def accesses(self) -> float:
-        """Return the number of accesses of a disk a second."""
-        return self.rate * (self.reads * self.shape.ways + (1 - self.reads) * self.shape.written)
-
-    @property
-    def of_reads(self) -> float:
-        """Return the share of reads among the accesses of a disk."""
-        return self.rate * self.reads * self.shape.ways / self.accesses
-
-    @property
-    def demand(self) -> float:
-        """Return the share of the time for which a disk would be busy if it served accesses in order of arrival."""
-        return self.accesses * float(self._mixed @ self.moments[0])
+class DividedRequests(DiskLoad):
+    """The load of a disk of an array that divides requests; `shape.ways` is at least 2."""
 
     @property
     def _mixed(self) -> NDArray:
         return np.array([self.of_reads, 1 - self.of_reads])
 
     def responses(self) -> tuple[float, NDArray, NDArray]:
-        """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them."""
         mean, square = (float(self._mixed @ one) for one in self.moments)
         busy = self.demand if self.queue is None else self.queue.busy
         left = square / (2 * mean * (1 - busy)) if self.queue is None else self.queue.wait

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.command_queue import CommandQueue, command_queue
+from storagekit.analytic.array.disk_load import DiskLoad
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.full_stripes import DividedRequests
 from storagekit.analytic.array.positioning import Spindle
@@ -184,7 +185,7 @@ def _selecting(ways: "_Ways", arrivals: float, depth: int) -> tuple["_Ways", flo
     return replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue), 1 / float(mean[-1])
 
 
-def _of_several_disks(load: WritesThatRead | DividedRequests, rate: float, depth: int) -> Loaded:
+def _of_several_disks(load: DiskLoad, rate: float, depth: int) -> Loaded:
     """Return the response times of an array whose writes read before they write, or whose requests are divided."""
     demand = load.demand
     if depth > 1:

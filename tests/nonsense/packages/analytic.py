@@ -124,7 +124,15 @@ ARRAY = {
     ),
     "costs.used_share": ValidCall(lambda: {"load": load(), "layouts": four(), "disks": 4.0}),
     "costs.visible": ValidCall(
-        lambda: {"p": 0.7, "heads": np.array([1, 2]), "accesses": np.array([1, 2]), "present": 1.5, "last": 1.2}
+        lambda: {
+            "p": 0.7,
+            "heads": np.array([1, 2]),
+            "ways": np.array([1, 1]),
+            "accesses": np.array([1, 2]),
+            "present": 1.5,
+            "read": 1.0,
+            "last": 1.2,
+        }
     ),
     "elevator.RLOOK": ValidCall(),
     "elevator.RSATF": ValidCall(),
@@ -473,6 +481,8 @@ NOT_ATTACKED = {
             "elevator.RSATF.positioning",
             "command_queue.CommandQueue",
             "command_queue.command_queue",
+            "full_stripes.DividedRequests",
+            "full_stripes.last_of",
             "read_first.WritesThatRead",
             "service_times.ServiceDistributions",
             "service_times.ServiceDistributions.ending",
