@@ -4,7 +4,6 @@ import re
 from typing import TYPE_CHECKING
 
 from storagekit.core.errors import InputError
-from storagekit.core.units import PAGE
 from storagekit.reproduce.printing import say
 
 if TYPE_CHECKING:
@@ -55,6 +54,8 @@ def _unit(largest: int) -> int:
 
     Requests are not split.
     """
+    from storagekit.core.units import PAGE
+
     unit = max(LEAST_UNIT, -(-largest // PAGE) * PAGE)
     if unit > LEAST_UNIT:
         say(
