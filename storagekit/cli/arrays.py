@@ -16,7 +16,6 @@ NAMES = (
 _MIRROR = re.compile(r"\d+x\d+x\d+")
 _RAID = re.compile(r"raid(0|10|5|6)-(\d{1,6})")
 _CODE = re.compile(r"(?:(\d{1,4})x)?(\d{1,4})\+(\d{1,4})")
-LEAST_UNIT = 64 * 1024  # bytes
 
 
 def is_array(name: str) -> bool:
@@ -54,14 +53,16 @@ def _unit(largest: int) -> int:
 
     Requests are not split.
     """
-    from storagekit.core.units import PAGE
+    from storagekit.core.units import sectors
+    from storagekit.placement.striped import UNIT
+    from storagekit.plan.transfers import paged
 
-    unit = max(LEAST_UNIT, -(-largest // PAGE) * PAGE)
-    if unit > LEAST_UNIT:
+    unit = max(UNIT, paged(sectors(largest)))
+    if unit > UNIT:
         say(
-            f"note: the stripe unit is {unit // 1024:,} KiB, the size of the largest request, because requests are not split"
+            f"note: the stripe unit is {unit // 2:,} KiB, the size of the largest request, because requests are not split"
         )
-    return unit // 512
+    return unit
 
 
 def _scheme(name: str) -> "Scheme":

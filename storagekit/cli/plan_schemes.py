@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from storagekit.cli.plan import Drive, Json, plan_app
+from storagekit.cli.plan import Drive, Json, ReadShare, plan_app
 from storagekit.core.errors import InputError
 
 _TB, _KB, _MS, _HOUR = 1e12, 1024, 1e-3, 3600.0
@@ -42,6 +42,28 @@ def code_of(words: str, declustered: bool = False):
     return Code(int(data), int(parities), declustered)
 
 
+Outstanding = Annotated[int | None, typer.Option(help="Number of requests kept outstanding, instead of --rate.")]
+QueueDepth = Annotated[
+    int, typer.Option(help="With --rate: requests among which a disk selects the nearest; 32 for NCQ.")
+]
+Codes = Annotated[
+    list[str] | None,
+    typer.Option(metavar="M+P", help="Include a code such as 8+3, with the disks that remain as spares; repeatable."),
+]
+DeclusteredCodes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="M+P", help="Include a code whose groups and spare space are spread over all disks; repeatable."
+    ),
+]
+FailureRate = Annotated[
+    float | None, typer.Option(help="Annual failure rate of a disk, percent: add the probability of data loss.")
+]
+Detection = Annotated[
+    float, typer.Option(help="With --afr: mean time from a failure to the start of the rebuild, hours.")
+]
+BitErrorRate = Annotated[float, typer.Option(help="With --afr: probability that a bit cannot be read, such as 1e-15.")]
+Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")]
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
 
 
@@ -56,11 +78,9 @@ def schemes(
     data_tb: Annotated[float, typer.Option(help="Size of the data, 10^12 bytes.")],
     drive: Drive = "cheetah9lp",
     size_kb: Annotated[str, typer.Option(help="Request size in KB, or sizes with fractions: 4:0.8,1024:0.2.")] = "4",
-    read_share: Annotated[float, typer.Option(help="Fraction of reads among the requests, 0 to 1.")] = 1.0,
+    read_share: ReadShare = 1.0,
     rate: Annotated[float | None, typer.Option(help="Request rate, requests/s.")] = None,
-    outstanding: Annotated[
-        int | None, typer.Option(help=("Number of requests kept outstanding, instead of --rate."))
-    ] = None,
+    outstanding: Outstanding = None,
     goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
     tolerate: Annotated[int, typer.Option(help="Number of disk failures that the scheme must tolerate.")] = 0,
     mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time, ms.")] = None,
@@ -68,36 +88,16 @@ def schemes(
     price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
     budget: Annotated[float | None, typer.Option(help="Limit of the total price.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="Scheduler, with --outstanding: RLOOK or RSATF.")] = None,
-    queue_depth: Annotated[
-        int, typer.Option(help="With --rate: requests among which a disk selects the nearest; 32 for NCQ.")
-    ] = 1,
+    queue_depth: QueueDepth = 1,
     copies: Annotated[bool, typer.Option("--copies", help="Include replicated bricks with hashing or D-SPTF.")] = False,
-    code: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="M+P", help="Include a code such as 8+3, with the disks that remain as spares; repeatable."
-        ),
-    ] = None,
-    declustered: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="M+P", help="Include a code whose groups and spare space are spread over all disks; repeatable."
-        ),
-    ] = None,
+    code: Codes = None,
+    declustered: DeclusteredCodes = None,
     simulated: Annotated[bool, typer.Option("--simulated", help=SIMULATED)] = False,
     check: Annotated[int, typer.Option(help="Number of best schemes to simulate as a check.")] = 0,
-    afr: Annotated[
-        float | None, typer.Option(help="Annual failure rate of a disk, percent: add the probability of data loss.")
-    ] = None,
-    detection_hours: Annotated[
-        float, typer.Option(help="With --afr: mean time from a failure to the start of the rebuild, hours.")
-    ] = 0.0,
-    bit_error_rate: Annotated[
-        float, typer.Option(help="With --afr: probability that a bit cannot be read, such as 1e-15.")
-    ] = 0.0,
-    charts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")
-    ] = None,
+    afr: FailureRate = None,
+    detection_hours: Detection = 0.0,
+    bit_error_rate: BitErrorRate = 0.0,
+    charts: Charts = None,
     as_json: Json = False,
 ) -> None:
     """Rank RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks by response time, fault tolerance and cost."""
@@ -126,12 +126,18 @@ def schemes(
         scheduler=_named("scheduler", scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
         queue_depth=queue_depth,
     )
-    loss = {"detection": detection_hours * _HOUR, "bit_error_rate": bit_error_rate}
-    if afr is None and any(loss.values()):
+    _report(answer, _loss(afr, detection_hours, bit_error_rate), check, charts, as_json)
+
+
+def _loss(afr: float | None, detection_hours: float, bit_error_rate: float) -> dict[str, float] | None:
+    """Return the arguments of `_durable`; None if the probability of data loss is not wanted."""
+    if afr is not None:
+        return {"annual": afr / 100, "detection": detection_hours * _HOUR, "bit_error_rate": bit_error_rate}
+    if detection_hours or bit_error_rate:
         raise InputError(
             "--detection-hours or --bit-error-rate without --afr: give the annual failure rate of a disk too"
         )
-    _report(answer, None if afr is None else loss | {"annual": afr / 100}, check, charts, as_json)
+    return None
 
 
 def _others(codes: list[str], declustered: list[str], copies: bool, simulated: bool) -> list:

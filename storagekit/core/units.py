@@ -14,8 +14,8 @@ HOUR = 3600.0
 
 SECTOR = 512
 KB = 1024
-# bytes of a physical sector of most drives of today
-PAGE = 4 * KB
+# Number of sectors of a page of 4 KB, the physical sector of most drives since 2010.
+PAGE = 8
 MB = 1024**2
 GB = 1024**3
 

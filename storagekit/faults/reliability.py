@@ -25,6 +25,8 @@ from storagekit.core.validation import (
 )
 
 DAY = 24 * HOUR
+# names of the last event before a loss; a failure domain has its name in place of "disk"
+DISK_FAILS, READ_ERROR = "disk fails", "read error in rebuild"
 # bits of a byte
 BITS = 8
 # validators: days of a year, the shape of a Weibull distribution (infinite: a constant), a share above 0

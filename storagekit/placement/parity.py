@@ -22,7 +22,7 @@ from jaxtyping import Bool, Int, UInt32
 
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.core.batching import bit, mask_of, named, whole
-from storagekit.core.units import PAGE, SECTOR
+from storagekit.core.units import PAGE
 from storagekit.core.validation import require
 from storagekit.drive import AbstractLayout
 from storagekit.placement.base import MOST_PARTS, AbstractPlacement, require_drives, stripe_unit
@@ -150,7 +150,7 @@ class AbstractParity(AbstractPlacement):
 
     @property
     def _page(self) -> int:
-        return math.gcd(self.unit, PAGE // SECTOR)
+        return math.gcd(self.unit, PAGE)
 
     def capacity(self, drive: AbstractLayout):
         # The last unit of a drive stays free, so that the last request fits.

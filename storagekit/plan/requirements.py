@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.units import KB, PAGE, SECTOR, sectors
+from storagekit.core.units import KB, SECTOR, sectors
 from storagekit.core.validation import (
     COUNT,
     POSITIVE,
@@ -26,7 +26,7 @@ from storagekit.core.validation import (
     validate_fields,
 )
 from storagekit.drive import Drive
-from storagekit.plan.transfers import ZoneTransfers
+from storagekit.plan.transfers import ZoneTransfers, paged
 
 _LARGEST = 2**26
 MOST_DISKS = 4096
@@ -129,8 +129,7 @@ class Requirements:
         to half of the mean, so that no time is negative. If requests are divided into `ways` parts of whole pages, the
         times are those of a part.
         """
-        page = PAGE // SECTOR
-        parts = self._sectors if ways == 1 else -(-self._sectors // (ways * page)) * page
+        parts = self._sectors if ways == 1 else paged(self._sectors, ways)
         mean, deviation = self._zones.times(parts, used)
         deviation = np.minimum(deviation, mean / 2)
         return np.stack([mean - deviation, mean + deviation], axis=-1) + float(self.drive.overhead)

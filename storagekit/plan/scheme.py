@@ -10,7 +10,7 @@ import numpy as np
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
-from storagekit.core.units import KB, PAGE, SECTOR
+from storagekit.core.units import SECTOR
 from storagekit.core.validation import Count, instance_of, validate_fields
 from storagekit.dispatch import AbstractDispatch, Broadcast, Hashing, NearestIdle, central
 from storagekit.drive import Drive
@@ -24,12 +24,11 @@ from storagekit.placement import (
     Striped,
 )
 from storagekit.placement.parity import reads_other_data, require_group
+from storagekit.placement.striped import UNIT
+from storagekit.plan.transfers import paged
 
 # bytes of consecutive data on one brick
 EXTENT = 2**24
-# Number of sectors of the smallest stripe unit into which requests are divided. Smaller parts take little less time than the
-# whole request.
-LEAST_UNIT = 64 * KB // SECTOR
 
 
 class SchemeFigures(NamedTuple):
@@ -315,15 +314,15 @@ class Parity(Scheme):
         return self.full_stripes
 
     def suits(self, smallest):
-        return not self.full_stripes or smallest >= self.data * LEAST_UNIT
+        # parts of less than the usual stripe unit take nearly as long as a whole request
+        return not self.full_stripes or smallest >= self.data * UNIT
 
     def alignment(self, unit):
         return self._stripe_unit(unit) * self.data if self.full_stripes else unit
 
     def _stripe_unit(self, unit: int) -> int:
         """Return the number of sectors of a stripe unit, which are whole pages. unit: sectors of the largest request."""
-        page = PAGE // SECTOR
-        return -(-unit // (self.data * page)) * page if self.full_stripes else unit
+        return paged(unit, self.data) if self.full_stripes else unit
 
     def placement(self, drive, data, unit):
         return ParityGroups(

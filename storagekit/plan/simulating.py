@@ -15,7 +15,7 @@ from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.core.errors import InputError
-from storagekit.core.units import PAGE, SECTOR
+from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing, NearestIdle
 from storagekit.drive import Drive, LinearSeek, RateServer, ideal_drive
 from storagekit.engine import Scenario, System
@@ -25,6 +25,7 @@ from storagekit.plan.question import Question
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme
 from storagekit.plan.sharing_question import Numbers, Policy
+from storagekit.plan.transfers import paged
 from storagekit.queue import AbstractDelay, Depth, FairQueue, Hybrid, Single, Total
 from storagekit.schedule import FCFS, LOOK, SATF
 from storagekit.simulation import sweep
@@ -165,7 +166,7 @@ def layout_requests(outstanding: int | None) -> int:
 
 def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
     """Return the scenario of a scheme. scheduler: None for FCFS. mean: expected response time in seconds."""
-    unit = -(-needs.largest // (PAGE // SECTOR)) * (PAGE // SECTOR)
+    unit = paged(needs.largest)
     placement = scheme.placement(needs.drive, needs.data, unit)
     room = float(placement.capacity(needs.drive)) * SECTOR
     sizes = MixedSizes(tuple(size for size, _ in needs.sizes), tuple(share for _, share in needs.sizes))

@@ -8,15 +8,18 @@ the probability g / d. At a boundary the platter turns past the skew and the spa
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.core.units import SECTOR
+from storagekit.core.units import PAGE, SECTOR
 from storagekit.drive import Drive
 
-# sectors to which the addresses of requests are aligned
-PAGE = 8
+
+def paged(sectors: NDArray | int, ways: int = 1) -> Any:
+    """Return the number of sectors of each of `ways` equal parts of requests, rounded up to whole pages of 4 KB."""
+    return -(-sectors // (ways * PAGE)) * PAGE
 
 
 @dataclass(frozen=True)

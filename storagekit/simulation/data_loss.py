@@ -15,6 +15,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.provenance import as_text, made_by
 from storagekit.core.validation import Seed, Validator, require, validate
 from storagekit.faults import ReliabilityModel
+from storagekit.faults.reliability import DISK_FAILS, READ_ERROR
 from storagekit.simulation.confidence import LEVEL, STATISTICS
 from storagekit.simulation.loss_trial import BEGUN, RATIO, SUMS, TIMES, LossNumbers, sums_of_trials
 
@@ -116,7 +117,7 @@ def data_loss(
     group = np.clip(_ratio_interval(lost.sum(axis=1), np.ones(len(lost)), width), 0, 1)
     with np.errstate(divide="ignore"):
         whole = -np.expm1(redundancy.groups * np.log1p(-group))
-    causes = ["disk fails", *(f"{domain.name} fails" for domain in model.domains), "read error in rebuild"]
+    causes = [DISK_FAILS, *(f"{domain.name} fails" for domain in model.domains), READ_ERROR]
     # the padding of the kinds of failure domains is left out
     shares = np.append(lost[:, : len(causes) - 1].sum(axis=0), lost[:, -1].sum())
     found = xr.Dataset(

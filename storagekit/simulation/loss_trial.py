@@ -245,7 +245,7 @@ def _failure(
     starting: Bool[Array, ""],
     initial: Bool[Array, ""],
 ) -> Failure:
-    """Return the next failure within a window of time in which nothing else happens."""
+    """Return the next failure within a window of time that ends with the next other event."""
     working = numbers.present & (now.condition == WORKING)
     factor = jnp.where(jnp.all(~numbers.present | working), 1.0, numbers.acceleration)
     shape, before = numbers.life_shape, jnp.maximum(now.age, LEAST_AGE)

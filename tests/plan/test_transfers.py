@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storagekit.core.units import PAGE
 from storagekit.drive import load_drive
-from storagekit.plan.transfers import PAGE, ZoneTransfers
+from storagekit.plan.transfers import ZoneTransfers
 
 MODERN = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
 DRIVES = {name: load_drive(name) for name in (MODERN, "atlas10k", "cheetah9lp", "toshiba_mg10_20tb")}

@@ -474,8 +474,8 @@ def occupied(
     Notes
     -----
     A read, or a write with background propagation, takes one access of `read` seconds on each disk over which it is
-    divided. A write with foreground
-    propagation takes one access of `write` seconds on each of its disks. Settling adds to every write.
+    divided. A write with foreground propagation takes one access of `write` seconds on each of its disks.
+    Settling adds to every write.
     """
     p = load.unpropagated
     return p * layouts.ways * read + load.settled_once * settle + (1 - p) * layouts.written * (write + settle)

@@ -23,17 +23,15 @@ from scipy.special import ndtr, ndtri
 
 from storagekit.analytic.array.disk_load import DiskLoad
 from storagekit.analytic.array.service_times import (
-    HEAVY,
     ServiceDistributions,
     moments,
-    scaled,
     summed,
     time_grid,
     transformed,
     waiting_times,
 )
 
-# factor by which the correlation of two waiting times differs more from 1 than that of their increments
+# 1 - correlation of two waiting times, divided by 1 - correlation of their increments
 _REFLECTED = 4 / 3
 # nodes and weights of the integrals over the common part and over the own part of the copula
 _COMMON, _COMMON_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
@@ -55,11 +53,13 @@ class DividedRequests(DiskLoad):
         left = square / (2 * mean * (1 - busy)) if self.queue is None else self.queue.wait
         time = time_grid(self.fine.time[-1], left)
         served = replace(self.fine, time=time)
-        if self.queue is not None or busy > HEAVY:
-            waiting = 1 - np.exp(-time / left)
-        else:
-            access = self._mixed @ np.array([served.read(1), served.write])
-            waiting = scaled(time, waiting_times(1 - access, busy), left)
+        waiting = waiting_times(
+            time,
+            busy,
+            left,
+            lambda: self._mixed @ np.array([served.read(1), served.write]),
+            selects=self.queue is not None,
+        )
         within, sizes = np.zeros_like(time), served.services.sizes
         kinds = (
             (self.reads, self.shape.ways, served.read(1), sizes.seconds, 0),

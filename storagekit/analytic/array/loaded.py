@@ -35,12 +35,10 @@ from storagekit.analytic.array.full_stripes import DividedRequests
 from storagekit.analytic.array.positioning import Spindle
 from storagekit.analytic.array.read_first import WritesThatRead
 from storagekit.analytic.array.service_times import (
-    HEAVY,
     ServiceDistributions,
     ServiceTimes,
     TransferSizes,
     mean_time,
-    scaled,
     summed,
     time_grid,
     transformed,
@@ -202,7 +200,7 @@ def _of_several_disks(load: DiskLoad, rate: float, depth: int) -> Loaded:
 
 @dataclass(frozen=True)
 class _Ways:
-    """Mix of reads and writes, and the moments of a disk's service times at a given utilization."""
+    """The reads and writes of a disk, and the means of its service times and of their squares at a utilization."""
 
     shape: Shape
     reads: float
@@ -298,12 +296,7 @@ class _Ways:
 def _responses(ways: _Ways, served: ServiceDistributions, busy: float) -> NDArray:
     """Return, for each of evenly spaced times, the share of requests that complete within this time."""
     time, left, waited = served.time, ways.left(busy), served
-    if ways.queue is not None or busy > HEAVY:
-        # In heavy traffic, service times are shorter than the step of the time grid.
-        waiting = 1 - np.exp(-time / left)
-    else:
-        # the mean is known exactly, whatever the step of the grid
-        waiting = scaled(time, waiting_times(1 - ways.access(served, busy), busy), left)
+    waiting = waiting_times(time, busy, left, lambda: ways.access(served, busy), selects=ways.queue is not None)
     if ways.queue is not None:
         # a request that finds an idle disk is not selected among others
         waited, served = replace(served, chances=ways.queue.waited), replace(served, chances=None)

@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array.disk_load import DiskLoad
 from storagekit.analytic.array.service_times import (
-    HEAVY,
     mean_time,
     scaled,
     summed,
@@ -135,17 +134,18 @@ class _Queue:
 
     def _waiting(self) -> NDArray:
         """Return the distribution of the waiting times above 0 at the times of the grid."""
+        mean, selects = self.mean_wait / self.busy, self.load.queue is not None
+        return waiting_times(self.time, self.busy, mean, self._access, selects=selects)
+
+    def _access(self) -> NDArray:
+        """Return the distribution of the service time of an access."""
         load, served = self.load, self._served
-        if load.queue is not None or self.busy > HEAVY:
-            return 1 - np.exp(-self.time * (self.busy / self.mean_wait))
         write = served.write
         if load.shape.returns:
             one, count = self._untouched, load.shape.written
             chance = np.array([one.last, one.other * (count - 1)]) / count
             write = (1 - chance.sum()) * write + chance @ np.array(self._at_once)
-        access = ((load.accesses - load.writes) * served.read(1) + load.writes * write) / load.accesses
-        found = waiting_times(1 - access, self.busy)
-        return scaled(self.time, found, self.mean_wait / self.busy)
+        return ((load.accesses - load.writes) * served.read(1) + load.writes * write) / load.accesses
 
     @cached_property
     def _at_once(self) -> tuple[NDArray, NDArray]:

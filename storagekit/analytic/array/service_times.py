@@ -1,5 +1,6 @@
 """Distributions of the service times and of the waiting times of one disk, at evenly spaced times."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log2
@@ -220,8 +221,37 @@ def time_grid(longest: float, wait: float, points: int | None = None) -> NDArray
     return np.linspace(0.0, covered, points)
 
 
-def waiting_times(exceeds: NDArray, busy: float) -> NDArray:
-    """Return the distribution of the waiting times above 0.
+def waiting_times(time: NDArray, busy: float, mean: float, access: Callable[[], NDArray], *, selects: bool) -> NDArray:
+    """Return the distribution of the waiting times above 0, at evenly spaced times.
+
+    Parameters
+    ----------
+    time : array of float, shape `[time]`
+        The times, seconds.
+    busy : float
+        Utilization, 0 to 1.
+    mean : float
+        Mean of these waiting times, seconds.
+    access : callable
+        Function without arguments that returns the distribution of the service time of an access, `[time]`.
+    selects : bool
+        Whether the disk selects the nearest of several requests. The waiting times are then assumed to be exponential, as
+        in heavy traffic.
+
+    Returns
+    -------
+    array of float, shape `[time]`
+        The distribution.
+    """
+    if selects or busy > HEAVY:
+        # in heavy traffic, service times are shorter than the step of the grid
+        return 1 - np.exp(-time / mean)
+    # the step of the grid has no effect on the mean
+    return scaled(time, _of_residual_services(1 - access(), busy), mean)
+
+
+def _of_residual_services(exceeds: NDArray, busy: float) -> NDArray:
+    """Return the distribution of the waiting times above 0, which are sums of residual service times.
 
     `exceeds` is the probability that a service time exceeds each of evenly spaced times.
     """

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from storagekit.analytic.durability.markov import Chain, LossPath
-from storagekit.analytic.durability.states import READ_ERROR, chain_of
+from storagekit.analytic.durability.states import chain_of
 from storagekit.core.validation import Amount, Positive, Share, instance_of, several, validate, validate_fields
 from storagekit.faults import ReliabilityModel
+from storagekit.faults.reliability import READ_ERROR
 
 # Bytes that a drive cannot read if it reports an unrecoverable read error.
 UNREADABLE = 4096

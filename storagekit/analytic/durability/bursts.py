@@ -75,8 +75,8 @@ def burst_loss(
     failed : int
         Number f of failed disks, at most 300.
     racks : int, optional
-        Number x of racks with failed disks. All ways in which f disks are spread over exactly x racks are equally
-        likely. By default all ways to choose f of all disks are equally likely.
+        Number x of racks with failed disks. All sets of f disks on exactly x racks are equally
+        likely. By default all sets of f disks are equally likely.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def burst_loss(
     Raises
     ------
     InputError
-        If an argument is out of range, or so many disks cannot fail in so many racks.
+        If an argument is out of range, or the racks do not have this number of disks.
 
     Notes
     -----
@@ -165,7 +165,7 @@ def scattered_loss(
 
 
 def _pool(layout: BurstLayout, failed: int) -> tuple[Ways, Ways]:
-    """Return the ways in which a pool is kept, and in which it is lost."""
+    """Return the numbers of sets of failed disks with which a pool keeps and loses its data."""
     ways = [math.comb(layout.disks, j) for j in range(failed + 1)]
     return [n if j <= layout.parities else 0 for j, n in enumerate(ways)], [
         n if j > layout.parities else 0 for j, n in enumerate(ways)
@@ -173,7 +173,7 @@ def _pool(layout: BurstLayout, failed: int) -> tuple[Ways, Ways]:
 
 
 def _kept_declustered(layout: BurstLayout, failed: int, racks: int | None) -> int:
-    """Return the ways in which at most `network_parities` racks have a lost pool."""
+    """Return the number of sets of failed disks with which at most `network_parities` racks have a lost pool."""
     kept, _ = _pool(layout, failed)
     good = _power(kept, layout.pools, failed)
     bad = [math.comb(layout.pools * layout.disks, j) - n for j, n in enumerate(good)]
@@ -189,13 +189,13 @@ def _kept_declustered(layout: BurstLayout, failed: int, racks: int | None) -> in
 
 
 def _kept_clustered(layout: BurstLayout, failed: int, racks: int | None) -> int:
-    """Return the ways in which at most `network_parities` pools at each position of each group of racks are lost."""
+    """Return the number of sets of failed disks that lose at most `network_parities` pools at each position of each group."""
     together = layout.together or 1
     groups = layout.racks // together
     within = [_group_kept(layout, hit, failed) for hit in range(together + 1)]
     if racks is None:
         return _power(within[together], groups, failed)[failed]
-    # ways in which exactly `hit` given racks of a group have failed disks, by inclusion and exclusion
+    # numbers of sets of disks for which exactly `hit` given racks of a group have failed disks, by inclusion and exclusion
     exactly = []
     for hit in range(min(together, racks) + 1):
         ways = [0] * (failed + 1)
@@ -217,7 +217,7 @@ def _kept_clustered(layout: BurstLayout, failed: int, racks: int | None) -> int:
 
 
 def _group_kept(layout: BurstLayout, racks: int, failed: int) -> Ways:
-    """Return the ways in which a group keeps its data if only disks of some of its racks fail."""
+    """Return the numbers of sets of failed disks, on some racks of a group, with which the group keeps its data."""
     kept, lost = _pool(layout, failed)
     position = [0] * (failed + 1)
     for number in range(min(layout.network_parities, racks) + 1):

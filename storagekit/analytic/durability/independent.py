@@ -93,7 +93,7 @@ def window_loss(
 def surviving(
     probabilities: Annotated[Sequence[float], several(SHARE, 1, "probabilities")],
 ) -> NDArray:
-    """Return the distribution of the number of disks that survive, if each has its own probability.
+    """Return the distribution of the number of disks that survive with unequal probabilities.
 
     Parameters
     ----------

@@ -202,8 +202,8 @@ class Chain:
     def paths(self, covered: Share = 0.99) -> tuple[LossPath, ...]:
         """Return the paths to a loss, the most frequent first.
 
-        A path begins when all disks work. Loops are erased from it: the events after which the chain came back to an
-        earlier state of the path.
+        A path begins when all disks work. Loops are erased from it: if the chain returns to an earlier state of the
+        path, the events since then are left out.
 
         Parameters
         ----------

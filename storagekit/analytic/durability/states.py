@@ -8,9 +8,10 @@ from storagekit.analytic.durability.markov import LOSS, MOST_STATES, REPAIRED, S
 from storagekit.core.errors import InputError
 from storagekit.core.validation import validate
 from storagekit.faults import ReliabilityModel
+from storagekit.faults.reliability import DISK_FAILS, READ_ERROR
 
-# Events of a path.
-DISK, DETECTED, READ_ERROR = "disk fails", "detected", "read error in rebuild"
+# Event of a path, beside those that the formulas and the simulation have in common.
+DETECTED = "detected"
 # Conditions of a disk.
 WORKING, UNDETECTED, QUEUED, REBUILDING = range(4)
 # The condition of a group: nested tuples, one level for each kind of failure domain, of conditions of disks. Disks or
@@ -60,7 +61,7 @@ def _declustered(model: ReliabilityModel) -> Chain:
     found = []
     for failed in range(last + 1):
         rate = (disks - failed) * failures.rate * (failures.acceleration if failed else 1.0)
-        found.append(Transition(failed, failed + 1 if failed < last else LOSS, rate, DISK))
+        found.append(Transition(failed, failed + 1 if failed < last else LOSS, rate, DISK_FAILS))
         if failed:
             repairs = 1 / (model.repair.detection + model.rebuild_time(failed))
             lost = model.read_error if failed == last else 0.0
@@ -98,7 +99,9 @@ def _changes(model: ReliabilityModel, tree: Tree, orders: int) -> Iterator[tuple
     repair, parities, leaf = model.repair, model.redundancy.parities, len(model.domains) + 1
     failed = _count(tree, UNDETECTED, QUEUED, REBUILDING)
     disk_rate = model.failures.rate * (model.failures.acceleration if failed else 1.0)
-    kinds = [(disk_rate, DISK)] + [(domain.failures.rate, f"{domain.name} fails") for domain in model.domains[::-1]]
+    kinds = [(disk_rate, DISK_FAILS)] + [
+        (domain.failures.rate, f"{domain.name} fails") for domain in model.domains[::-1]
+    ]
     for above, (rate, event) in enumerate(kinds):
         for times, new in _replaced(tree, leaf - above, _destroyed):
             if _count(new, UNDETECTED, QUEUED, REBUILDING) > parities:
