@@ -303,9 +303,11 @@ def _occupied(
     arc = np.divide(spindle.revolution, layouts.replicas)
     turned = spindle.revolution * layouts.turned
     alone = spindle.mean_seek(reach) + arc / 2
-    places, outstanding = np.divide(disks, heads), np.multiply(disks, load.queue)
+    # the disks that divide a request serve it together, as the disks of a mirror serve a write
+    group = np.where(layouts.ways > 1, written, heads)
+    places, outstanding = np.divide(disks, group), np.multiply(disks, load.queue)
     beside = _beside_reads(spindle, layouts, reach, alone, load.queue)
-    seen, reads = unchecked(visible)(p, heads, layouts.ways, written + before, *beside)
+    seen, reads = unchecked(visible)(p, heads, group, layouts.ways, written + before, *beside)
     # Each head serves all writes, so no other head has taken some of the writes.
     crowding = reads * _crowding_of(heads) + (1 - reads) * ALONE
 
@@ -331,7 +333,7 @@ def _occupied(
     first = total(chosen, chosen)
     square = chosen**2 / 3 + p * (1 - p) * turned**2
     variation = square * ((p * layouts.ways + (1 - p) * (written + before)) / first) ** 2
-    busy = _busy_share(places, load.queue * heads * seen, variation, shape)
+    busy = _busy_share(places, load.queue * group * seen, variation, shape)
     if np.all(heads == 1):
         return total(chosen, chosen, 1 - busy), busy
     # A read keeps one disk of its mirror busy, a write keeps all of them busy.
@@ -364,7 +366,9 @@ def _beside_reads(
     A write on several disks has one access on each disk, and ends with its last access. Without a queue, the last access
     takes longer than the mean access because positioning times differ. With a long queue, the ratio of both is
     H = 1 + 1/2 + ... + 1/w for w accesses, the ratio for exponential times (see `visible`). For mirrors, the times are
-    w and H. With parity, the time of the reads before the write is added. A divided read also ends with its last access.
+    w and H. With parity, the time of the reads before the write is added. A divided read also ends with its last access. The
+    disks that divide requests have similar queues, so that only the share of accesses that they do not have in common
+    approaches H.
     """
     own = (layouts.heads == 1) & (layouts.written > 1)
     read = spindle.overhead + alone
@@ -377,7 +381,9 @@ def _beside_reads(
         harmonic = np.cumsum(1 / np.arange(1, int(np.max(count)) + 1))[count - 1]
         most = np.where(layouts.ways > 1, _together_last(spindle, reach, arc, count), spindle.most(reach, arc, count))
         last = 1 + (most - alone) / access
-        return last + (harmonic - last) * waiting, harmonic
+        # disks that serve the same accesses have the same queues
+        differs = np.where(layouts.ways > 1, 1 - (count - 1) / np.maximum(layouts.written - 1, 1), 1.0)
+        return last + (harmonic - last) * waiting * differs, harmonic
 
     last, harmonic = last_of(layouts.written, write)
     longer, before = np.where(own, write / read, 1.0), layouts.read_first
@@ -390,6 +396,7 @@ def _beside_reads(
 def visible(
     p: Annotated[Numbers, SHARE.each],
     heads: Annotated[NDArray, COUNT.each],
+    group: Annotated[NDArray, COUNT.each],
     ways: Annotated[NDArray, COUNT.each],
     accesses: Annotated[NDArray, COUNT.each],
     present: Annotated[Numbers, POSITIVE.each],
@@ -404,6 +411,8 @@ def visible(
         Share of requests that do not propagate copies in the foreground, 0 to 1.
     heads : array of int, shape `[layout]`
         Number of disks that hold a block.
+    group : array of int, shape `[layout]`
+        Number of disks that serve requests together: `heads`, or the disks that divide a request.
     ways : array of int, shape `[layout]`
         Number of disks over which a read is divided.
     accesses : array of int, shape `[layout]`
@@ -434,7 +443,7 @@ def visible(
     mirrors leaves with the last of these accesses, after H T, where H = 1 + 1/2 + ... + 1/w for exponential times. The
     waiting times at all disks add up to T for a read and to w T for such a write.
     """
-    waits = (p * ways + (1 - p) * present) / heads
+    waits = (p * ways + (1 - p) * present) / group
     return waits / (p * read / heads + (1 - p) * last), p * ways / (p * ways + (1 - p) * accesses)
 
 

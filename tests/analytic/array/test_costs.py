@@ -9,6 +9,7 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import costs, single_load
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import Linear
+from storagekit.analytic.array.shapes import Columns, Shape
 from storagekit.core.units import MS
 
 S, R, OVERHEAD = 12 * MS, 6 * MS, 2 * MS
@@ -49,3 +50,16 @@ def test_a_disk_chooses_among_the_writes_that_it_has_not_written(mirrors, outsta
     of one disk. So a disk has (Q - 1)/H other writes to choose among."""
     expected = mirrors * (OVERHEAD + S * 2 / (3 * (among + 1)) + R / 2)
     assert disk_time(mirrors, outstanding, 0.0) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(("reads", "count"), [(1.0, 10), (0.0, 12)])
+def test_the_disks_that_divide_a_request_serve_it_together(reads, count):
+    """With one request outstanding, the next one follows the longest of `count` rotations, k / (k + 1) revolutions.
+
+    The arms of all disks move together, by a third of the stroke.
+    """
+    layout = Columns.of([Shape(written=12, room=1.2, group=12, ways=10)])
+    found = costs(SPINDLE, single_load(reads, 0.0, 1 / 12, 1.0, 1.0), layout, 12, np.ones(1), RLOOK())
+    longest = OVERHEAD + S / 3 + count / (count + 1) * R
+    assert float(found.throughput(12)[0]) == pytest.approx(1 / longest, rel=0.03)
+    assert float(found.latency[0]) == pytest.approx(longest)

@@ -127,6 +127,7 @@ ARRAY = {
         lambda: {
             "p": 0.7,
             "heads": np.array([1, 2]),
+            "group": np.array([1, 2]),
             "ways": np.array([1, 1]),
             "accesses": np.array([1, 2]),
             "present": 1.5,
