@@ -164,7 +164,9 @@ def durability_of(
             repair = Repair(_own_time(one, redundancy), at_once=at_once, detection=detection)
             model = ReliabilityModel(redundancy, failures, repair, bit_error_rate=bit_error_rate)
             found.append(SchemeDurability(one, durability(model, years)))
-    conventions = dict.fromkeys(line for one in found for line in one.durability.conventions if _common(line))
+    # the numbers of groups and the times of rebuilds differ, and are in `to_dict`
+    every = [one.durability.conventions for one in found]
+    conventions = [line for line in every[0] if all(line in lines for lines in every)] if every else []
     assumptions = (
         "Each disk fails independently of the others.",
         "A rebuild takes as long as in the ranking: it uses the idle time that the load leaves while one disk is lost.",
@@ -182,8 +184,3 @@ def _own_time(one: Prediction, redundancy: Redundancy) -> float:
     if not redundancy.declustered:
         return one.rebuild
     return one.rebuild * (redundancy.disks - 1) / (redundancy.data + 1)
-
-
-def _common(line: str) -> bool:
-    """Return whether a convention holds for all schemes alike. Rebuild times and numbers of groups differ."""
-    return not any(word in line for word in ("rebuild times", "groups are independent", "for a rebuild without"))

@@ -188,6 +188,14 @@ def test_a_large_write_covers_a_full_stripe_and_reads_nothing():
     assert "each request begins at a row of stripe units" in " ".join(ask(rate=20, **question).assumptions)
 
 
+def test_parts_of_whole_pages_are_written_without_reading_a_page_first():
+    """A tenth of 1,000,000 bytes occupies 25 pages of 4 KB, as does a tenth of 1,024,000 bytes."""
+    question = {"rate": 20, "read_share": 0.0, "tolerate": 2, "families": Code(10, 2)}
+    odd, whole = (ask(size=length, **question).ranking[0] for length in (1e6, 1.024e6))
+    assert odd.scheme.full_stripes and odd.mean == whole.mean and odd.utilization == whole.utilization
+    assert not [line for line in ask(size=1e6, **question).warnings if "takes a revolution more" in line]
+
+
 def test_requests_below_64_kb_for_each_disk_are_not_divided():
     for request, ways in (
         (64 * KIB, 0),
