@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from inspect import isabstract
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import jax
 import numpy as np
@@ -103,16 +103,25 @@ EXACT = 1e-4
 
 
 class Draws(NamedTuple):
-    """Generators of the structure (`form`) and of its numbers (`number`).
+    """Generators of the structure (`form`) and of its numbers (`number`), for one part of a scenario.
 
-    `drives`, `bricks` and `spare` describe the layout after it is drawn.
+    Each part has generators of its own, so that a new component changes only the structures that use it. `drives`, `bricks`
+    and `spare` describe the layout after it is drawn.
     """
 
+    structure: int
     form: random.Random
     number: random.Random
     drives: int = 0
     bricks: int = 0
     spare: int = 0
+
+    @classmethod
+    def of(cls, structure: int, setting: int, part: str, layout: System | None = None) -> Self:
+        form, number = random.Random(f"{structure} {part}"), random.Random(f"{structure} {setting} {part}")
+        if layout is None:
+            return cls(structure, form, number)
+        return cls(structure, form, number, layout.drives, layout.bricks.count, int(np.min(layout.placement.spare)))
 
 
 def _drive(draws: Draws) -> AbstractDrive:
@@ -296,8 +305,9 @@ def _below(kind: type) -> Iterator[type]:
 
 def _made(base: type, draws: Draws) -> Any:
     makers = MAKERS[base]
-    plain = draws.form.random() < PLAIN.get(base, 0.0)
-    return makers[next(iter(makers)) if plain else draws.form.choice(list(makers))](draws)
+    if draws.form.random() < PLAIN.get(base, 0.0):
+        return next(iter(makers.values()))(draws)
+    return makers[max(makers, key=lambda name: random.Random(f"{draws.structure} {name}").random())](draws)
 
 
 def _condition(draws: Draws) -> FaultSchedule:
@@ -322,23 +332,27 @@ def scenario(structure: int, setting: int) -> Scenario:
     InputError
         If the drawn components do not work together.
     """
-    draws = Draws(random.Random(structure), random.Random(structure * 1009 + setting))
-    drive, placement = _made(AbstractDrive, draws), _made(AbstractPlacement, draws)
+    layout = None
+
+    def part(base: type) -> Any:
+        return _made(base, Draws.of(structure, setting, base.__name__, layout))
+
+    drive, placement = part(AbstractDrive), part(AbstractPlacement)
     layout = System(drive, placement, Hashing(), FCFS())
-    draws = draws._replace(drives=layout.drives, bricks=layout.bricks.count, spare=int(np.min(layout.placement.spare)))
+    rest = Draws.of(structure, setting, "rest", layout)
     system = System(
         drive,
         placement,
-        _made(AbstractDispatch, draws),
-        _made(AbstractSchedule, draws),
-        _made(AbstractWrite, draws),
-        queue=_made(AbstractQueue, draws),
-        cache=_made(AbstractCache, draws),
-        condition=_condition(draws),
-        slots=draws.form.choice([10, 24]),
-        synchronized=draws.number.randrange(2),
+        part(AbstractDispatch),
+        part(AbstractSchedule),
+        part(AbstractWrite),
+        queue=part(AbstractQueue),
+        cache=part(AbstractCache),
+        condition=_condition(rest),
+        slots=rest.form.choice([10, 24]),
+        synchronized=rest.number.randrange(2),
     )
-    return Scenario(system, _made(AbstractArrivals, draws))
+    return Scenario(system, part(AbstractArrivals))
 
 
 def settings(structure: int, count: int = RUNS) -> list[Scenario]:

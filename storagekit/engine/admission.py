@@ -118,7 +118,7 @@ def admit(
     )
     entered = RequestAdmitted(into, admitted, request, placement, place, waits, usable, inside)
     state = tell(scenario, state, "entered", entered)
-    state = hand_over(scenario, state, bit_is_set(waits, part) & admitted, drives.planned)
+    state = hand_over(scenario, state, bit_is_set(waits, part) & admitted, drives.planned, when=inside)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 
 

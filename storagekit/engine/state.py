@@ -279,6 +279,7 @@ def hand_over(
     acts: Bool[Array, "drive *batch"],
     busy: Bool[Array, "drive *batch"],
     which: Int[Array, "1 *batch"] | None = None,
+    when: Float[Array, "1 *batch"] | float = 0.0,
 ) -> State:
     """Return the state after bricks have issued parts to their drives.
 
@@ -294,6 +295,8 @@ def hand_over(
         Mask of the busy drives.
     which : array of int32, shape `[1, *batch]`, optional
         Drive that has become free; None if bricks issue parts because a request has arrived.
+    when : array of float32, shape `[1, *batch]`, optional
+        Time at which the bricks issue the parts, seconds from now, at least 0; an idle drive that receives one starts then.
 
     Returns
     -------
@@ -308,7 +311,7 @@ def hand_over(
     acts = jnp.any(same & acts[None], axis=1)
     queued = Queued(slots.waiting, slots.place, slots.sent, busy, brick, acts, which, system.placement)
     queue, given = system.queue.hand(state.queue, queued)
-    wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, 0.0), drives.wake)
+    wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, when), drives.wake)
     return state._replace(
         queue=queue,
         # other drives of the brick may have work now

@@ -30,10 +30,10 @@ from storagekit.engine import stack
 from storagekit.workload import ClosedLoop
 
 # accepted structures that together use most components, as `test_few_structures_use_many_components` checks
-FEW = [2, 3, 7, 15, 20, 22, 23, 26]
+FEW = [0, 4, 23, 25, 27, 35, 60, 78]
 MANY = 60
 # threads due at the instant of a choice, with bricks that stop: each once waited for the other
-ONE_INSTANT = 157
+ONE_INSTANT = 121
 
 
 def test_every_component_is_drawn():
@@ -41,13 +41,13 @@ def test_every_component_is_drawn():
 
 
 def test_few_structures_use_many_components():
-    """At least half of all components, with few compilations."""
+    """At least 70% of all components, with few compilations."""
     drawn = set()
     for structure in FEW:
         system, arrivals = (one := scenario(structure, 0)).system, one.arrivals
         components = system.drive, system.placement, system.dispatch, system.schedule, system.write
         drawn |= {type(component).__name__ for component in (*components, system.queue, system.cache, arrivals)}
-    assert len(drawn) > 0.5 * len(set().union(*MAKERS.values()))
+    assert len(drawn) > 0.7 * len(set().union(*MAKERS.values()))
 
 
 @pytest.mark.parametrize("structure", [*FEW, ONE_INSTANT])

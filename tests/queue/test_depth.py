@@ -38,6 +38,18 @@ def test_an_unlimited_depth_delays_nothing():
     np.testing.assert_array_equal(response_times(SATF(), Depth(UNLIMITED)), response_times(SATF(), None))
 
 
+def test_an_idle_drive_of_a_brick_begins_when_its_part_arrives():
+    """Two drives share a queue that delays nothing, so that their requests do not begin before they arrive."""
+    arrivals = PoissonArrivals(REQUESTS, 20.0)
+
+    def logged(queue):
+        system = System(DRIVE, Bricks(Replicas(1), 2, 8), Hashing(), SATF(), queue=queue, slots=16)
+        log = execute(Scenario(system, arrivals), keys([4])[:, 0], 300, Record(log=ResponseLog())).log
+        return log.response[log.number >= 0]
+
+    np.testing.assert_array_equal(logged(Depth(UNLIMITED)), logged(None))
+
+
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
 def test_a_drive_chooses_among_the_oldest(event_log, depth):
     """Each served request had fewer than `depth` earlier requests waiting before it.

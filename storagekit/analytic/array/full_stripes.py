@@ -19,7 +19,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from storagekit.analytic.array.disk_load import DiskLoad
 from storagekit.analytic.array.service_times import (
@@ -120,6 +119,8 @@ def last_of(within: NDArray, count: int, common: float) -> NDArray:
     array of float
         Distribution function of the largest time, at the same arguments.
     """
+    from scipy.special import ndtr, ndtri  # not at the top: questions without full stripes start faster
+
     normal = ndtri(np.clip(within, _EDGE, 1 - _EDGE))
     share, rest = np.sqrt([common, 1 - common])
     if common < 0.5:

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, binom, gammainc
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import (
@@ -81,6 +80,8 @@ def window_loss(
     >>> f"{window_loss(20, 3, -math.expm1(-0.00405 * 6.5 / 365), windows=365 / 6.5):.3e}"
     '7.354e-12'
     """
+    from scipy.special import betainc, gammainc  # not at the top: the planner's first answer starts faster
+
     require(parities < disks, "parities", parities, f"below the {disks} disks of a group")
     if failures == "binomial":
         lost = float(betainc(parities + 1, disks - parities, failing))
@@ -196,6 +197,8 @@ def inspected(
 
 def _decay(shares: int, hazard: float) -> NDArray:
     """Return the probabilities to go from each number of shares to each other, with a cumulative hazard of each share."""
+    from scipy.special import binom  # not at the top: the planner's first answer starts faster
+
     before, after = np.indices((shares + 1, shares + 1))
     lost = np.maximum(before - after, 0)
     chances = binom(before, after) * np.exp(-hazard * after) * (-np.expm1(-hazard)) ** lost
