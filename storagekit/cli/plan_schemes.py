@@ -1,7 +1,7 @@
 """`storagekit plan schemes`: RAID levels, codes and SR-Arrays for given disks, side by side."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -10,7 +10,7 @@ import typer
 from storagekit.cli.plan import Drive, Json, ReadShare, plan_app
 from storagekit.core.errors import InputError
 
-_TB, _KB, _MS, _HOUR = 1e12, 1024, 1e-3, 3600.0
+_TB, _MB, _KB, _MS, _HOUR = 1e12, 1e6, 1024, 1e-3, 3600.0
 
 Named = TypeVar("Named")
 
@@ -63,6 +63,13 @@ Detection = Annotated[
     float, typer.Option(help="With --afr: mean time from a failure to the start of the rebuild, hours.")
 ]
 BitErrorRate = Annotated[float, typer.Option(help="With --afr: probability that a bit cannot be read, such as 1e-15.")]
+AfterFailure = Annotated[bool, typer.Option("--after-failure", help="Add the response times while a disk is lost.")]
+RebuildRate = Annotated[
+    float | None,
+    typer.Option(
+        "--rebuild-mb-s", help="Rate of a rebuild, MB/s: add the response times during the rebuild; also for --afr."
+    ),
+]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")]
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
 
@@ -97,6 +104,8 @@ def schemes(
     afr: FailureRate = None,
     detection_hours: Detection = 0.0,
     bit_error_rate: BitErrorRate = 0.0,
+    after_failure: AfterFailure = False,
+    rebuild_mb_s: RebuildRate = None,
     charts: Charts = None,
     as_json: Json = False,
 ) -> None:
@@ -126,7 +135,14 @@ def schemes(
         scheduler=_named("scheduler", scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
         queue_depth=queue_depth,
     )
-    _report(answer, _loss(afr, detection_hours, bit_error_rate), check, charts, as_json)
+    rebuild_rate = None if rebuild_mb_s is None else rebuild_mb_s * _MB
+    loss = _loss(afr, detection_hours, bit_error_rate)
+    more = {}
+    if after_failure or rebuild_rate is not None:
+        more["after_failure"] = lambda: answer.after_failure(rebuild_rate)
+    if loss is not None:
+        more["durability"] = lambda: _durable(answer, **loss, rebuild_rate=rebuild_rate)
+    _report(answer, more, check, charts, as_json)
 
 
 def _loss(afr: float | None, detection_hours: float, bit_error_rate: float) -> dict[str, float] | None:
@@ -149,26 +165,25 @@ def _others(codes: list[str], declustered: list[str], copies: bool, simulated: b
     return found + ([Protocols(), SplitTransfers()] if simulated else [])
 
 
-def _report(answer, loss: dict[str, float] | None, check: int, charts: Path | None, as_json: bool) -> None:
-    """Print an answer, its durability and the check of the first `check` schemes, and write its charts.
+def _report(answer, more: Mapping[str, Callable], check: int, charts: Path | None, as_json: bool) -> None:
+    """Print an answer, further answers about its schemes and the check of the first `check` schemes, and write its charts.
 
-    loss: annual failure rate and further arguments of the durability; None if it is not wanted. The exit status is 1 if no
-    scheme is feasible.
+    more: functions that return the further answers, by their names in JSON. The exit status is 1 if no scheme is feasible.
     """
     if not answer.feasible:
         print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)
         raise typer.Exit(1)
-    durable = None if loss is None else _durable(answer, **loss)
+    parts = {name: further() for name, further in more.items()}
     checked, drawn = None, []
     try:
         checked = answer.check(schemes=check) if check else None
         drawn = [] if charts is None else _drawn(answer, checked, charts)
     finally:
         # the answer is printed even if the check or the chart fails
-        _tell(answer, durable, checked, drawn, as_json)
+        _tell(answer, parts | {"check": checked}, drawn, as_json)
 
 
-def _durable(answer, annual: float, **others: float):
+def _durable(answer, annual: float, **others: float | None):
     from storagekit.faults import Failures
 
     return answer.durability(Failures(annual), **others)
@@ -181,14 +196,13 @@ def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | N
     return None if name is None else known[one_of(*known)(what, name)]
 
 
-def _tell(answer, durable, checked, drawn: list[str], as_json: bool) -> None:
+def _tell(answer, parts: Mapping, drawn: list[str], as_json: bool) -> None:
     if as_json:
-        parts = {"durability": durable, "check": checked}
         more = {name: part.to_dict() if part else None for name, part in parts.items()}
         print(json.dumps(answer.to_dict() | more | {"charts": drawn}, indent=1))
     else:
-        parts = [part for part in (answer, durable, checked) if part]
-        print(*parts, *([f"charts: {', '.join(drawn)}"] if drawn else []), sep="\n\n")
+        shown = [answer, *(part for part in parts.values() if part)]
+        print(*shown, *([f"charts: {', '.join(drawn)}"] if drawn else []), sep="\n\n")
 
 
 def _drawn(answer, checked, folder: Path) -> list[str]:

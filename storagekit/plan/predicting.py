@@ -196,6 +196,17 @@ def _transfers(needs: Requirements, schemes: Sequence[Scheme], used: NDArray) ->
     return found
 
 
+def sizes_on(needs: Requirements, schemes: Sequence[Scheme], used: NDArray) -> list[TransferSizes]:
+    """Return the transfer times of the accesses of each scheme. used: share of each disk that is used, `[scheme]`."""
+    times = _transfers(needs, schemes, used)
+    each = times.shape[-1]
+    shares = np.repeat(needs.shares, each) / each
+    return [
+        TransferSizes(seconds, shares, np.repeat(again_of(needs, scheme), each))
+        for scheme, seconds in zip(schemes, times.reshape(len(schemes), shares.size), strict=True)
+    ]
+
+
 def again_of(needs: Requirements, scheme: Scheme) -> NDArray:
     """Return the additional time of a write of each size in seconds; see `Requirements.again`.
 
@@ -207,17 +218,14 @@ def again_of(needs: Requirements, scheme: Scheme) -> NDArray:
 def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme]) -> list[Prediction]:
     assert needs.rate is not None
     used = _used(needs, schemes)
-    times = _transfers(needs, schemes, used)
-    each = times.shape[-1]
-    shares = np.repeat(needs.shares, each) / each
-    times = times.reshape(len(schemes), shares.size)
+    sizes = sizes_on(needs, schemes, used)
     figures = []
-    for scheme, reach, seconds in zip(schemes, np.asarray(timing.reach(used)).tolist(), times, strict=True):
+    for scheme, reach, each in zip(schemes, np.asarray(timing.reach(used)).tolist(), sizes, strict=True):
         found = loaded(
             timing,
             scheme.shape,
             reach,
-            TransferSizes(seconds, shares, np.repeat(again_of(needs, scheme), each)),
+            each,
             disks=scheme.disks,
             rate=needs.rate,
             reads=needs.read_share,
@@ -225,7 +233,7 @@ def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Sch
         )
         quantiles = found.quantile(0.95), found.quantile(0.99)
         figures.append(SchemeFigures(found.saturation, found.mean, *quantiles, found.utilization))
-    return _predictions(needs, timing, schemes, figures, times @ shares)
+    return _predictions(needs, timing, schemes, figures, np.array([each.seconds @ each.shares for each in sizes]))
 
 
 def _outstanding(

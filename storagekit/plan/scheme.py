@@ -1,6 +1,7 @@
 """Schemes: the capacity, the tolerated failures, the work of the disks, and the simulated system of each scheme."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, NamedTuple
@@ -8,6 +9,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
+from storagekit.analytic.array.disk_load import Operation, operations_of
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
@@ -39,6 +41,42 @@ class SchemeFigures(NamedTuple):
     p95: float
     p99: float
     utilization: float
+
+
+class AfterLoss(NamedTuple):
+    """The work of the disks while one disk is lost, and of its rebuild.
+
+    Parameters
+    ----------
+    share : float
+        Share of the requests that go to the disks with additional work, 0 to 1. The other requests are served as before.
+    disks : int
+        Number of the disks with additional work.
+    shape : Shape
+        Layout of these disks.
+    operations : tuple of Operation or None
+        Kinds of their requests; None if the layout alone determines them.
+    moved : float
+        Bytes that each of these disks reads or writes for each restored byte.
+    together : int
+        Number of these disks that do so at the same time.
+    content : float
+        Share of the used space of a disk that has to be restored, 0 to 1; the rest is spare space.
+    again : float
+        Probability that a disk that was read for the rebuild is also read next, 0 to 1.
+    replaced : bool
+        Whether a spare disk replaces the lost disk; otherwise the other disks have spare space.
+    """
+
+    share: float
+    disks: int
+    shape: Shape
+    operations: tuple[Operation, ...] | None
+    moved: float
+    together: int
+    content: float = 1.0
+    again: float = 1.0
+    replaced: bool = True
 
 
 class Scheme(ABC):
@@ -93,6 +131,13 @@ class Scheme(ABC):
     def usable(self, capacity: float) -> float:
         """Return the capacity for data in bytes, on disks of `capacity` bytes each."""
         return self.disks * capacity / self.shape.room
+
+    def after_loss(self, reads: float) -> AfterLoss | None:
+        """Return the work of the disks while one disk is lost; None, the default, without a formula or redundancy.
+
+        reads: share of reads.
+        """
+        return None
 
     def redundancy(self, capacity: float) -> Redundancy | None:
         """Return the groups whose loss loses data, with `capacity` bytes of data on each disk.
@@ -158,6 +203,14 @@ class Mirrored(Scheme):
     def redundancy(self, capacity):
         mirrors = self.layout.mirrors
         return Redundancy(1, mirrors - 1, self.layout.disks // mirrors, capacity=capacity)
+
+    def after_loss(self, reads):
+        left = self.layout.mirrors - 1
+        if not left:
+            return None
+        # the other disks of the mirror serve the requests of the lost disk, and one of them is read to restore it
+        shape = replace(self.shape, heads=left, written=left)
+        return AfterLoss((left + 1) / self.layout.disks, left, shape, None, 1 / left, 1, again=1 / left)
 
     @property
     def sort(self):
@@ -272,25 +325,48 @@ class Parity(Scheme):
         return type(self), self.parities, self.full_stripes, self.data if self.reconstructs or self.full_stripes else 0
 
     def degraded(self, reads, read, write):
-        return self._after_loss(reads, read, write) * self.group / (self.group - 1)
+        def work(operations: Sequence[Operation]) -> float:
+            return sum(one.share * (one.reads * read + one.writes * write) for one in operations)
 
-    def _after_loss(self, reads: float, read: float, write: float) -> float:
-        """Return the work of a group that has lost a disk, divided by its work before. For the arguments see `degraded`."""
-        disks, data, parities = self.group, self.data, self.parities
+        after = self._operations_after_loss(reads)
+        return work(after) / work(operations_of(self.shape, reads)) * self._sharing / (self._sharing - 1)
+
+    def after_loss(self, reads):
+        shape = replace(self.shape, group=self.group - 1)
+        found = self._operations_after_loss(reads)
+        moved = self.data / (self.group - 1)
+        return AfterLoss(1 / self.groups, self.group - 1, shape, found, moved, self.data, again=moved)
+
+    @property
+    def _hit(self) -> float:
+        """Return the probability that the lost disk is in the row of a request, if it is one of the disks with more work."""
+        return 1.0
+
+    def _operations_after_loss(self, reads: float) -> tuple[Operation, ...]:
+        """Return the kinds of requests to a group that has lost a disk. reads: share of reads."""
+        group, data, parities, hit, writes = self.group, self.data, self.parities, self._hit, 1 - reads
+        # in rows without a lost unit
+        found = [
+            (one.share * (1 - hit), one.reads, one.writes, one.returns) for one in operations_of(self.shape, reads)
+        ]
         if self.full_stripes:
-            # a read of lost data reads parity instead, and a write leaves out the lost disk
-            before = reads * data * read + (1 - reads) * disks * write
-            return (before - (1 - reads) * write) / before
-        modify, others = (1 + parities) * (read + write), (data - 1) * read
-        whole = min(modify, others + (1 + parities) * write)
-        # The lost disk holds the data of a write, some parity of its row, or other data of its row. A write to lost data
-        # reads the other data. A write that needs lost other data calculates it from the old data and from parity.
-        own, parity = others + parities * write, min(parities * (read + write), others + parities * write)
-        other = min(modify, data * read + (1 + parities) * write)
-        lost = (own + parities * parity + (data - 1) * other) / disks
-        # a read of lost data reads as many other disks of the group as there are data disks
-        after = reads * read * (data + disks - 1) / disks + (1 - reads) * lost
-        return after / (reads * read + (1 - reads) * whole)
+            # a read of lost data reads parity instead, and a write leaves out the lost unit
+            found += [(reads * hit, data, 0, False), (writes * hit, 0, group - 1, False)]
+        else:
+            found += [(reads * hit * (group - 1) / group, 1, 0, False), (reads * hit / group, data, 0, False)]
+            # The lost unit is the data of a write, parity, or other data. The new parity is calculated from the old data and
+            # parity, or from the other data of the row; lost data are calculated from parity first.
+            own = data - 1, parities, False
+            parity = (parities, parities, True) if parities <= data - 1 else (data - 1, parities, False)
+            # without other parity there is nothing to calculate
+            parity = parity if parities > 1 else (0, 1, False)
+            other = (1 + parities, 1 + parities, True) if parities < data else (data, 1 + parities, False)
+            for units, kind in ((1, own), (parities, parity), (data - 1, other)):
+                found.append((writes * hit * units / group, *kind))
+        shares: dict[tuple, float] = {}
+        for share, *kind in found:
+            shares[*kind] = shares.get((*kind,), 0.0) + share
+        return tuple(Operation(share, *kind) for kind, share in shares.items() if share > 0)
 
     @property
     def caveat(self):
@@ -377,10 +453,19 @@ class SpreadParity(Parity):
     def _sharing(self):
         return self.count
 
-    def degraded(self, reads, read, write):
-        # the lost disk is in one of the groups of a request with this probability
-        hit = self.group / self.count
-        return (1 + hit * (self._after_loss(reads, read, write) - 1)) * self.count / (self.count - 1)
+    @property
+    def _hit(self):
+        return self.group / self.count
+
+    def after_loss(self, reads):
+        if self.count == self.group:
+            return super().after_loss(reads)
+        count, spare = self.count, self._spares > 0
+        shape = replace(self.shape, group=count - 1)
+        # the disks also write to their spare space
+        moved, content = (self.data + spare) / (count - 1), self.groups * self.group / count
+        found = self._operations_after_loss(reads)
+        return AfterLoss(1.0, count - 1, shape, found, moved, self.data + spare, content, replaced=not spare)
 
     def redundancy(self, capacity):
         return Redundancy(self.data, self.parities, pool=self.count, capacity=capacity)

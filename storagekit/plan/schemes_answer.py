@@ -19,6 +19,7 @@ from storagekit.plan.objective import MinP95, Objective
 from storagekit.plan.predicting import COLUMNS, Prediction
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SpreadParity
+from storagekit.plan.schemes_after_failure import CHUNK, Chunk, FailureRanking, after_failure_of, rebuilt_at
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
 from storagekit.plan.warnings import warnings_of
 
@@ -221,6 +222,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         at_once: Count | None = None,
         bit_error_rate: Share = 0.0,
         years: Positive = 1.0,
+        rebuild_rate: Positive | None = None,
     ) -> DurabilityRanking:
         """Return the probability of a data loss of each scheme of the ranking.
 
@@ -237,11 +239,14 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             Probability that a bit cannot be read, by default 0; 1e-15 is usual.
         years : float
             Duration, by default 1 year.
+        rebuild_rate : float, optional
+            Rate of the rebuild, bytes restored a second. By default a rebuild uses the idle time of the disks, as in the
+            ranking.
 
         Returns
         -------
         DurabilityRanking
-            The schemes, from the most durable one. The time of a rebuild is that of the ranking.
+            The schemes, from the most durable one.
 
         Raises
         ------
@@ -263,7 +268,46 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "outstanding"
             )
         given = {"detection": detection, "at_once": at_once, "bit_error_rate": bit_error_rate, "years": years}
-        return durability_of(self.needs, self.ranking, failures, **given)
+        if rebuild_rate is None:
+            return durability_of(self.needs, self.ranking, failures, **given)
+        rebuilt = rebuilt_at(self.ranking, self.after_failure(rebuild_rate))
+        return durability_of(self.needs, rebuilt, failures, rebuild_rate=rebuild_rate, **given)
+
+    @validate
+    def after_failure(self, rebuild_rate: Positive | None = None, *, chunk: Chunk = CHUNK) -> FailureRanking:
+        """Return the response times of each scheme of the ranking while a disk is lost, and while it is rebuilt.
+
+        Parameters
+        ----------
+        rebuild_rate : float, optional
+            Rate of the rebuild, bytes restored a second. By default nothing is rebuilt.
+        chunk : float
+            Bytes that the rebuild reads of a disk at once, by default 1 MB, at most 16 MB.
+
+        Returns
+        -------
+        FailureRanking
+            The schemes, from the shortest mean response time during the rebuild.
+
+        Raises
+        ------
+        InputError
+            If nothing is feasible, the load is a number of outstanding requests, or an argument is out of range.
+
+        Examples
+        --------
+        >>> import storagekit as sk
+        >>> drive = sk.load_drive("toshiba_mg10_20tb")
+        >>> answer = sk.plan.schemes(drive, 12, data=60e12, read_share=0.7, rate=300, tolerate=2)
+        >>> answer.after_failure(50e6).recommended.name
+        'RAID 10, 3 copies'
+        """
+        require_feasible(self.feasible, self.binding, "assess")
+        if self.needs.rate is None:
+            raise InputError(
+                "after_failure with outstanding: the formulas need the load of the disks; give rate instead of outstanding"
+            )
+        return after_failure_of(self.needs, self.ranking, rebuild_rate, chunk)
 
     def _content(self):
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes")]

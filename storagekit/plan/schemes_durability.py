@@ -95,7 +95,7 @@ class DurabilityRanking(RankedAnswer[SchemeDurability]):
             "loss_probability": ("1", "probability of a data loss"),
             "nines": ("1", "-log10 of the loss probability"),
             "mttdl_years": ("years", "mean time to data loss"),
-            "rebuild": ("s", "time to restore a lost disk in the idle time of the other disks"),
+            "rebuild": ("s", "time to restore a lost disk under the load"),
             "path": ("", "share and events of the most frequent path to a loss"),
         }
     )
@@ -151,6 +151,7 @@ def durability_of(
     at_once: int | None,
     bit_error_rate: float,
     years: float,
+    rebuild_rate: float | None = None,
 ) -> DurabilityRanking:
     """Return the durability of schemes; see `SchemesAnswer.durability`."""
     found, never, unknown = [], [], []
@@ -169,7 +170,9 @@ def durability_of(
     conventions = [line for line in every[0] if all(line in lines for lines in every)] if every else []
     assumptions = (
         "Each disk fails independently of the others.",
-        "A rebuild takes as long as in the ranking: it uses the idle time that the load leaves while one disk is lost.",
+        "A rebuild takes as long as in the ranking: it uses the idle time that the load leaves while one disk is lost."
+        if rebuild_rate is None
+        else f"A rebuild restores {rebuild_rate / 1e6:g} MB/s. If the load leaves too little time for it, it never ends.",
         *conventions,
     )
     ranking = tuple(sorted(found, key=lambda one: one.loss_probability))

@@ -8,8 +8,135 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.command_queue import CommandQueue
-from storagekit.analytic.array.service_times import ServiceDistributions
+from storagekit.analytic.array.service_times import ServiceDistributions, ServiceTimes
 from storagekit.analytic.array.shapes import Shape
+from storagekit.core.validation import Count, Share, Span, Whole, validate_fields
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A kind of requests, by its accesses: a request first reads some disks, and then writes some disks.
+
+    Parameters
+    ----------
+    share : float
+        Share of these requests among all requests, 0 to 1.
+    reads : int
+        Number of disks that a request reads; 0 by default.
+    writes : int
+        Number of disks that a request writes when all its reads have ended; 0 by default.
+    returns : bool
+        Whether the written disks are those that the request has read; False by default.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    share: Share
+    reads: Whole = 0
+    writes: Whole = 0
+    returns: bool = False
+
+    def __post_init__(self):
+        validate_fields(self)
+
+
+def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
+    """Return the reads and the writes of a layout, each if its share is above 0.
+
+    Parameters
+    ----------
+    shape : Shape
+        Layout of the array.
+    reads : float
+        Share of reads, 0 to 1.
+
+    Returns
+    -------
+    tuple of Operation
+        The reads, and the writes.
+    """
+    read, write = Operation(reads, shape.ways), Operation(1 - reads, shape.read_first, shape.written, shape.returns)
+    return tuple(one for one in (read, write) if one.share > 0)
+
+
+@dataclass(frozen=True)
+class Background:
+    """Accesses that belong to no request, for example those of a rebuild; a disk serves them in order of arrival.
+
+    They are assumed to arrive as a Poisson process.
+
+    Parameters
+    ----------
+    rate : float
+        Number of such accesses of a disk a second.
+    seconds : float
+        Transfer time of an access with overhead, seconds.
+    near : float
+        Share of these accesses that follow another one on the same disk, and need no seek, 0 to 1; 0 by default.
+    disks : int
+        Number of disks that begin such an access at the same time; 1 by default.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    rate: Span
+    seconds: Span
+    near: Share = 0.0
+    disks: Count = 1
+
+    def __post_init__(self):
+        validate_fields(self)
+
+    def moments(self, services: ServiceTimes) -> NDArray:
+        """Return the mean and the mean square of the time of an access, `[2]`. services: service times of the disk."""
+        far, seeks, arc = 1 - self.near, services.seeks, services.arc
+        seek, squared = far * seeks.mean(), far * (seeks**2).mean()
+        mean, square = seek + arc / 2, squared + seek * arc + arc**2 / 3
+        return np.array([mean + self.seconds, square + 2 * mean * self.seconds + self.seconds**2])
+
+    def within(self, services: ServiceTimes, time: NDArray) -> NDArray:
+        """Return, for each of evenly spaced times, the share of the accesses that take at most this time."""
+        left = time - self.seconds
+        turned = np.clip(left / services.arc, 0.0, 1.0)
+        return self.near * turned + (1 - self.near) * services.positioned(left)
+
+
+def selections(
+    fine: ServiceDistributions, reads: float, depth: int, background: Background | None, besides: float
+) -> tuple[NDArray, NDArray]:
+    """Return the means and mean squares of the times of services that are selected among 1, 2, ... accesses, `[depth]`.
+
+    Parameters
+    ----------
+    fine : ServiceDistributions
+        Service times of a disk, on a grid that covers the longest of them.
+    reads : float
+        Share of reads among the accesses of requests, 0 to 1.
+    depth : int
+        Largest number of accesses.
+    background : Background or None
+        Accesses that belong to no request. Their positioning is assumed to be as short as that of a read.
+    besides : float
+        Share of these accesses among all accesses, 0 to 1.
+
+    Returns
+    -------
+    mean, square : array of float, shape `[depth]`
+        Means, seconds, and mean squares.
+    """
+    mean, square = fine.selections(reads, depth)
+    if background is None:
+        return mean, square
+    more = background.seconds - float(fine.services.sizes.seconds @ fine.services.sizes.shares)
+    own, own_square = fine.selections(1.0, depth)
+    own_square = own_square + 2 * more * own + more**2
+    return (1 - besides) * mean + besides * (own + more), (1 - besides) * square + besides * own_square
 
 
 @dataclass(frozen=True)
@@ -18,53 +145,74 @@ class DiskLoad(ABC):
 
     Parameters
     ----------
-    shape : Shape
-        Layout of the array.
+    group : int
+        Number of disks among which the requests of a group are spread.
     fine : ServiceDistributions
         Service times of a disk, on a grid that covers the longest of them.
-    reads : float
-        Share of reads, 0 to 1.
+    operations : tuple of Operation
+        The kinds of requests. Their shares sum to 1.
     rate : float
         Requests of the array a second, divided by the number of disks.
     queue : CommandQueue, optional
         Queue of a disk that selects the nearest of several requests; `fine` then has its `chances`.
+    background : Background, optional
+        Accesses of a disk that belong to no request.
     """
 
-    shape: Shape
+    group: int
     fine: ServiceDistributions
-    reads: float
+    operations: tuple[Operation, ...]
     rate: float
     queue: CommandQueue | None = None
+    background: Background | None = None
 
     @cached_property
     def moments(self) -> NDArray:
         """Return the means and mean squares of the access times of a read and of a write with a seek, `[2, access]`."""
         return self.fine.moments()
 
-    @property
+    @cached_property
+    def reads(self) -> float:
+        """Return the number of accesses of requests a second with which a disk reads."""
+        return self.rate * sum(one.share * one.reads for one in self.operations)
+
+    @cached_property
     def writes(self) -> float:
         """Return the number of accesses a second with which a disk writes."""
-        return self.rate * (1 - self.reads) * self.shape.written
+        return self.rate * sum(one.share * one.writes for one in self.operations)
 
     @property
-    def first(self) -> float:
-        """Return the number of accesses a second with which writes read a disk first."""
-        return self.rate * (1 - self.reads) * self.shape.read_first
+    def besides(self) -> float:
+        """Return the number of accesses a second that belong to no request."""
+        return 0.0 if self.background is None else self.background.rate
 
     @property
     def accesses(self) -> float:
         """Return the number of accesses of a disk a second."""
-        return self.rate * self.reads * self.shape.ways + self.first + self.writes
+        return self.reads + self.writes + self.besides
 
     @property
     def of_reads(self) -> float:
-        """Return the share of accesses that read."""
-        return 1 - self.writes / self.accesses
+        """Return the share of reads among the accesses of requests."""
+        return self.reads / (self.reads + self.writes)
+
+    @cached_property
+    def background_moments(self) -> NDArray:
+        """Return the mean and the mean square of the time of an access that belongs to no request, `[2]`."""
+        return np.zeros(2) if self.background is None else self.background.moments(self.fine.services)
 
     @property
     def demand(self) -> float:
         """Return the share of the time for which a disk would be busy if every access needed a seek."""
-        return float(np.array([self.accesses - self.writes, self.writes]) @ self.moments[0])
+        requests = float(np.array([self.reads, self.writes]) @ self.moments[0])
+        return requests + self.besides * float(self.background_moments[0])
+
+    def _with_background(self, of_requests: NDArray, time: NDArray) -> NDArray:
+        """Return the distribution of the service time of an access, from that of the accesses of requests."""
+        if self.background is None:
+            return of_requests
+        share = self.besides / self.accesses
+        return (1 - share) * of_requests + share * self.background.within(self.fine.services, time)
 
     @abstractmethod
     def responses(self) -> tuple[float, NDArray, NDArray]:

@@ -40,14 +40,20 @@ _EDGE = 1e-12
 
 
 class DividedRequests(DiskLoad):
-    """The load of a disk of an array that divides requests; `shape.ways` is at least 2."""
+    """The load of a disk of an array that divides requests: each kind of requests has either reads or writes."""
 
     @property
     def _mixed(self) -> NDArray:
         return np.array([self.of_reads, 1 - self.of_reads])
 
+    def _moments(self) -> tuple[float, float]:
+        """Return the mean and the mean square of the service time of an access."""
+        share = self.besides / self.accesses
+        mean, square = ((1 - share) * (self.moments @ self._mixed) + share * self.background_moments).tolist()
+        return mean, square
+
     def responses(self) -> tuple[float, NDArray, NDArray]:
-        mean, square = (float(self._mixed @ one) for one in self.moments)
+        mean, square = self._moments()
         busy = self.demand if self.queue is None else self.queue.busy
         left = square / (2 * mean * (1 - busy)) if self.queue is None else self.queue.wait
         time = time_grid(self.fine.time[-1], left)
@@ -56,19 +62,17 @@ class DividedRequests(DiskLoad):
             time,
             busy,
             left,
-            lambda: self._mixed @ np.array([served.read(1), served.write]),
+            lambda: self._with_background(self._mixed @ np.array([served.read(1), served.write]), time),
             selects=self.queue is not None,
         )
         within, sizes = np.zeros_like(time), served.services.sizes
-        kinds = (
-            (self.reads, self.shape.ways, served.read(1), sizes.seconds, 0),
-            (1 - self.reads, self.shape.written, served.write, sizes.written + served.services.settle, 1),
-        )
-        for share, count, access, least, kind in kinds:
-            if share > 0:
-                common = self._common(time, waiting, kind)
-                last = last_of(summed(transformed(waiting) * transformed(access)), count, common)
-                within += share * ((1 - busy) * _longest_rotation(served, least, count) + busy * last)
+        for one in self.operations:
+            access, least, kind = served.read(1), sizes.seconds, 0
+            if one.writes:
+                access, least, kind = served.write, sizes.written + served.services.settle, 1
+            count, common = one.reads + one.writes, self._common(time, waiting, kind)
+            last = last_of(summed(transformed(waiting) * transformed(access)), count, common)
+            within += one.share * ((1 - busy) * _longest_rotation(served, least, count) + busy * last)
         return busy, time, within
 
     def _common(self, time: NDArray, waiting: NDArray, kind: int) -> float:
@@ -76,10 +80,14 @@ class DividedRequests(DiskLoad):
 
         waiting: distribution of the waiting times. kind: 0 for reads, 1 for writes.
         """
-        group, written = self.shape.group - 1, self.shape.written - 1
         # the share of the accesses of a disk that another disk has too
-        both = (self.of_reads * (self.shape.ways - 1) + (1 - self.of_reads) * written) / group
-        mean, square = (float(self._mixed @ one) for one in self.moments)
+        shared = sum(
+            self.rate * one.share * (one.reads + one.writes) * (one.reads + one.writes - 1) for one in self.operations
+        )
+        if self.background is not None:
+            shared += self.background.rate * (self.background.disks - 1)
+        both = min(1.0, shared / self.accesses / (self.group - 1))
+        mean, square = self._moments()
         access_mean, access_square = self.moments[:, kind]
         access = access_square - access_mean**2
         if self.queue is None:

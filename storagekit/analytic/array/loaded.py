@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.command_queue import CommandQueue, command_queue
-from storagekit.analytic.array.disk_load import DiskLoad
+from storagekit.analytic.array.disk_load import Background, DiskLoad, Operation, operations_of, selections
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.full_stripes import DividedRequests
 from storagekit.analytic.array.positioning import Spindle
-from storagekit.analytic.array.read_first import WritesThatRead
+from storagekit.analytic.array.read_first import SeveralPhases
 from storagekit.analytic.array.service_times import (
     ServiceDistributions,
     ServiceTimes,
@@ -111,6 +111,8 @@ def loaded(
     rate: Positive,
     reads: Share,
     depth: Count = 1,
+    background: Background | None = None,
+    operations: tuple[Operation, ...] | None = None,
 ) -> Loaded:
     """Calculate the response times of an array under Poisson arrivals.
 
@@ -132,6 +134,11 @@ def loaded(
         Share of reads, 0 to 1. The other requests are writes, whose copies or parity are written immediately.
     depth : int
         Number of requests among which a disk selects the nearest, by default 1: requests are served in order of arrival.
+    background : Background, optional
+        Accesses of each disk that belong to no request, for example those of a rebuild.
+    operations : tuple of Operation, optional
+        Kinds of requests, whose shares sum to 1; by default the reads and the writes of the layout. For layouts with
+        parity only. If requests are divided, each kind has either reads or writes.
 
     Returns
     -------
@@ -147,51 +154,52 @@ def loaded(
     turn = float(np.asarray(spindle.revolution)) * shape.turned
     arc = float(np.asarray(spindle.revolution)) / shape.replicas
     services = ServiceTimes(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
-    longest = float(seeks.max() + arc + sizes.written.max() + turn + services.settle)
-    fine = ServiceDistributions(services, np.linspace(0.0, longest, 1025))
-    if shape.read_first and reads < 1:
-        return _of_several_disks(WritesThatRead(shape, fine, reads, rate / disks), rate, depth)
-    if shape.ways > 1:
-        return _of_several_disks(DividedRequests(shape, fine, reads, rate / disks), rate, depth)
+    transfer = float(sizes.written.max() + turn + services.settle)
+    if background is not None:
+        transfer = max(transfer, background.seconds)
+    fine = ServiceDistributions(services, np.linspace(0.0, float(seeks.max() + arc + transfer), 1025))
+    kinds = operations_of(shape, reads) if operations is None else operations
+    if shape.ways > 1 or operations is not None or (shape.read_first and reads < 1):
+        load = DividedRequests if shape.ways > 1 else SeveralPhases
+        return _of_several_disks(load(shape.group, fine, kinds, rate / disks, background=background), rate, depth)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
-    ways = _Ways(shape, reads, fine)
+    ways = _Ways(shape, reads, fine, arrivals, background)
     if depth > 1:
-        ways, limit = _selecting(ways, arrivals, depth)
+        ways, limit = _selecting(ways, depth)
         saturation = rate * limit / arrivals
     else:
-        saturation = rate / (arrivals * ways.moment(1.0, 1))
-    busy = ways.busy(arrivals)
+        saturation = rate * (1 - ways.besides) / (arrivals * ways.moment(1.0, 1))
+    busy = ways.busy
     if busy >= 1:
         return Loaded(rate / saturation, saturation, np.inf, np.empty(0), np.empty(0))
-    time = time_grid(longest, ways.left(busy))
+    time = time_grid(float(fine.time[-1]), ways.left(busy))
     within = _responses(ways, replace(ways.fine, time=time), busy)
     return Loaded(busy, saturation, mean_time(within, time), time, within)
 
 
-def _selecting(ways: "_Ways", arrivals: float, depth: int) -> tuple["_Ways", float]:
-    """Return the ways of disks that select the nearest of `depth` requests, and their largest number of accesses a second.
-
-    arrivals: accesses of a disk a second.
-    """
-    mean, square = ways.fine.selections(ways.of_reads, depth)
-    queue = command_queue(arrivals, mean, square)
+def _selecting(ways: "_Ways", depth: int) -> tuple["_Ways", float]:
+    """Return the ways of disks that select the nearest of `depth` requests, and their largest number of accesses a second."""
+    rate = ways.arrivals + ways.others
+    mean, square = selections(ways.fine, ways.of_reads, depth, ways.background, ways.others / rate)
+    queue = command_queue(rate, mean, square)
     for _ in range(_GAINS if ways.shape.heads > 1 else 0):
         # a read that finds several idle heads takes the nearest
         gain = np.array([ways.moment(queue.busy, power) / ways.moment(1.0, power) for power in (1, 2)])
         first = np.arange(depth) == 0
-        queue = command_queue(arrivals, np.where(first, gain[0], 1.0) * mean, np.where(first, gain[1], 1.0) * square)
-    return replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue), 1 / float(mean[-1])
+        queue = command_queue(rate, np.where(first, gain[0], 1.0) * mean, np.where(first, gain[1], 1.0) * square)
+    limit = 1 / float(mean[-1]) - ways.others
+    return replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue), limit
 
 
 def _of_several_disks(load: DiskLoad, rate: float, depth: int) -> Loaded:
     """Return the response times of an array whose writes read before they write, or whose requests are divided."""
-    demand = load.demand
+    demand, besides = load.demand, load.besides * float(load.background_moments[0])
     if depth > 1:
-        mean, square = load.fine.selections(load.of_reads, depth)
-        demand = load.accesses * float(mean[-1])
+        mean, square = selections(load.fine, load.of_reads, depth, load.background, load.besides / load.accesses)
+        demand, besides = load.accesses * float(mean[-1]), load.besides * float(mean[-1])
         queue = command_queue(load.accesses, mean, square)
         load = replace(load, fine=replace(load.fine, chances=queue.chances), queue=queue)
-    saturation = rate / demand
+    saturation = rate * max(0.0, 1 - besides) / (demand - besides)
     if demand >= 1:
         return Loaded(demand, saturation, np.inf, np.empty(0), np.empty(0))
     busy, time, within = load.responses()
@@ -200,12 +208,32 @@ def _of_several_disks(load: DiskLoad, rate: float, depth: int) -> Loaded:
 
 @dataclass(frozen=True)
 class _Ways:
-    """The reads and writes of a disk, and the means of its service times and of their squares at a utilization."""
+    """The reads and writes of a disk, and the means of its service times and of their squares at a utilization.
+
+    arrivals: accesses of requests a second. background: accesses that belong to no request.
+    """
 
     shape: Shape
     reads: float
     fine: ServiceDistributions
+    arrivals: float
+    background: Background | None = None
     queue: CommandQueue | None = None
+
+    @property
+    def others(self) -> float:
+        """Return the number of accesses a second that belong to no request."""
+        return 0.0 if self.background is None else self.background.rate
+
+    @cached_property
+    def _other_moments(self) -> NDArray:
+        """Return the mean and the mean square of the time of an access that belongs to no request."""
+        return np.zeros(2) if self.background is None else self.background.moments(self.fine.services)
+
+    @property
+    def besides(self) -> float:
+        """Return the share of the time for which a disk serves accesses that belong to no request."""
+        return self.others * float(self._other_moments[0])
 
     @cached_property
     def of_reads(self) -> float:
@@ -270,24 +298,33 @@ class _Ways:
         none, *idle = self.found_idle(busy)
         chances = [none + idle[0], *idle[1:]]
         read = sum((chance * served.read(heads) for heads, chance in enumerate(chances, 1)), np.zeros_like(served.time))
-        return self.of_reads * read + (1 - self.of_reads) * served.write
+        found = self.of_reads * read + (1 - self.of_reads) * served.write
+        if self.background is None:
+            return found
+        share = self.others / (self.arrivals + self.others)
+        return (1 - share) * found + share * self.background.within(served.services, served.time)
 
     def left(self, busy: float) -> float:
         """Return the mean waiting time in seconds of the requests that wait at one disk: E S^2 / (2 E S (1 - rho))."""
         if self.queue is not None:
             return self.queue.wait
-        return self.moment(busy, 2) / (2 * self.moment(busy, 1) * (1 - busy))
+        rates = np.array([self.arrivals, self.others])
+        mean, square = (
+            float(rates @ [self.moment(busy, power), self._other_moments[power - 1]]) / rates.sum() for power in (1, 2)
+        )
+        return square / (2 * mean * (1 - busy))
 
-    def busy(self, arrivals: float) -> float:
-        """Return the utilization of a disk with `arrivals` accesses a second; 1 if it is overloaded.
+    @cached_property
+    def busy(self) -> float:
+        """Return the utilization of a disk; 1 if it is overloaded.
 
         Service times grow with the utilization, so the utilization is found by iteration from below.
         """
         if self.queue is not None:
             return self.queue.busy
-        busy = min(1.0, arrivals * self.moment(0.0, 1))
+        busy = min(1.0, self.arrivals * self.moment(0.0, 1) + self.besides)
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
-            before, busy = busy, min(1.0, arrivals * self.moment(busy, 1))
+            before, busy = busy, min(1.0, self.arrivals * self.moment(busy, 1) + self.besides)
             if busy - before < _SETTLED:
                 break
         return busy

@@ -26,13 +26,14 @@ arrivals. The phases of read-modify-write are assumed to grow together (the same
 the distribution is the average of phases that grow together and of independent phases.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic.array.disk_load import DiskLoad
+from storagekit.analytic.array.disk_load import DiskLoad, Operation
 from storagekit.analytic.array.service_times import (
     mean_time,
     scaled,
@@ -58,52 +59,65 @@ class _Untouched:
     other: float
 
 
-class WritesThatRead(DiskLoad):
-    """The load of a disk of an array whose writes read first; `shape.read_first` is at least 1."""
+class SeveralPhases(DiskLoad):
+    """The load of a disk of an array whose requests first read and then write, as with parity."""
 
     def responses(self) -> tuple[float, NDArray, NDArray]:
-        untouched = _Untouched(0.0, 0.0)
-        if self.shape.returns:
+        returning, untouched = [one for one in self.operations if one.returns], {}
+        if returning:
             # the probabilities change the service times only slightly, so that one round of iteration suffices
             idle = max(0.0, 1 - self.demand)
-            untouched = _Queue(self, _Untouched(idle, idle), _COARSE).untouched()
+            coarse = _Queue(self, dict.fromkeys(returning, _Untouched(idle, idle)), _COARSE)
+            untouched = {one: coarse.untouched(one) for one in returning}
         queue = _Queue(self, untouched)
         return queue.busy, queue.time, queue.within()
 
 
 class _Queue:
-    """The queue of a disk, if the probabilities `untouched` are known. points: of the time grid, by default as needed."""
+    """The queue of a disk, if the probabilities `untouched` of the writes that return are known.
 
-    def __init__(self, load: WritesThatRead, untouched: _Untouched, points: int | None = None):
+    points: number of points of the time grid, by default as needed.
+    """
+
+    def __init__(self, load: SeveralPhases, untouched: dict[Operation, _Untouched], points: int | None = None):
         self.load, self._untouched = load, untouched
-        self._second = self._second_access()
-        (s, s2), (t, t2) = load.moments[:, 0], self._second
-        others = load.accesses - load.writes
+        self._seconds = {one: self._second_access(one) for one in load.operations}
+        s, s2 = load.moments[:, 0].tolist()
+        others, others_square = load.background_moments.tolist()
         # the mean square of the service times in a second, which determines the work of an M/G/1 queue
-        self._squares = others * s2 + load.writes * t2
+        self._squares = load.reads * s2 + load.besides * others_square
+        demand = load.reads * s + load.besides * others
+        for one, (mean, square) in self._seconds.items():
+            self._squares += self._writes(one) * square
+            demand += self._writes(one) * mean
+        self.busy = min(_FULL, demand if load.queue is None else load.queue.busy)
         if load.queue is None:
-            self.busy = min(_FULL, others * s + load.writes * t)
             self._plain = self._squares / (2 * (1 - self.busy))
         else:
-            self.busy = min(_FULL, load.queue.busy)
             self._plain = load.queue.busy * load.queue.wait
-        self.mean_wait = self._mean_wait(s, s2, t, t2)
+        self.mean_wait = self._mean_wait(s)
         self.time = time_grid(load.fine.time[-1], max(self.mean_wait, self._plain) / self.busy, points)
         self._served = replace(load.fine, time=self.time)
-        self._queued = self._waiting()
+        self._queued = waiting_times(
+            self.time, self.busy, self.mean_wait / self.busy, self._access, selects=load.queue is not None
+        )
         self._transform = transformed(self._queued)
 
-    def _second_access(self) -> tuple[float, float]:
-        """Return the mean and the mean square of the time of an access with which a write writes."""
-        (mean, square), shape, one = self.load.moments[:, 1], self.load.shape, self._untouched
-        if not shape.returns:
+    def _writes(self, one: Operation) -> float:
+        """Return the number of accesses a second with which requests of a kind write a disk."""
+        return self.load.rate * one.share * one.writes
+
+    def _second_access(self, one: Operation) -> tuple[float, float]:
+        """Return the mean and the mean square of the time of an access with which a request of a kind writes."""
+        mean, square = self.load.moments[:, 1].tolist()
+        if not one.returns:
             return mean, square
         sizes, services = self.load.fine.services.sizes, self.load.fine.services
         turn, least = services.arc, sizes.written + services.settle
         last = self._rest_of_turn()
         idle = np.array([sizes.shares @ last, sizes.shares @ (least + turn / 2)])
         squares = np.array([sizes.shares @ last**2, sizes.shares @ (least**2 + least * turn + turn**2 / 3)])
-        weights = np.array([one.last, one.other * (shape.written - 1)]) / shape.written
+        weights = self._returns(one)
         left = 1 - weights.sum()
         return float(weights @ idle + left * mean), float(weights @ squares + left * square)
 
@@ -112,40 +126,56 @@ class _Queue:
         services = self.load.fine.services
         return services.arc * np.ceil((services.sizes.written + services.settle) / services.arc)
 
-    def _mean_wait(self, s: float, s2: float, t: float, t2: float) -> float:
-        """Return the mean waiting time. s, s2, t, t2: means and mean squares of a read and of a second access."""
-        load, writes = self.load, self.load.writes
-        if load.shape.returns:
-            # V and b s t, as shares of the usual waiting time
-            work = (self._squares + 2 * writes * s * t) / self._squares
-            future = 2 * writes * s * t * (1 - self.busy) / self._squares
-            return self._plain * (work - future) / (1 + writes * t)
-        shared, wait = self._shared(load.shape.read_first + load.shape.written), self._plain
-        for _ in range(_WAITS):
-            future = writes * (wait + s)
-            wait = (wait + self._plain - t * future * (1 - 1 / (1 + shared * future / 3))) / 2
+    def _mean_wait(self, s: float) -> float:
+        """Return the mean waiting time. s: mean time of a read."""
+        work, following, elsewhere, later = 0.0, 0.0, 0.0, 0.0
+        for one, (t, _) in self._seconds.items():
+            if one.returns:
+                work += 2 * self._writes(one) * s * t
+                following += self._writes(one) * t
+            elif one.reads and one.writes:
+                elsewhere += self._writes(one)
+                later = t
+        # the mean work without that of the second accesses that the disk does not know yet when it is idle
+        known = self._plain * (1 + work * self.busy / self._squares)
+        wait, shared = self._plain, self._shared([one.reads + one.writes for one in self.load.operations])
+        for _ in range(_WAITS if elsewhere else 1):
+            future = elsewhere * (wait + s)
+            found = (known - later * future * (1 - 1 / (1 + shared * future / 3))) / (1 + following)
+            wait = (wait + found) / 2 if elsewhere else found
         return wait
 
-    def _shared(self, accesses: int) -> float:
-        """Return the share of a disk's work that a second disk of its group has in common, at `accesses` of each write."""
-        load = self.load
-        written = (load.first * load.moments[0, 0] + load.writes * self._second[0]) / self.busy
-        return written * (accesses - 1) / (load.shape.group - 1) if load.shape.group > 1 else 0.0
+    def _shared(self, accesses: Sequence[int]) -> float:
+        """Return the share of a disk's work that a second disk of its group has in common.
 
-    def _waiting(self) -> NDArray:
-        """Return the distribution of the waiting times above 0 at the times of the grid."""
-        mean, selects = self.mean_wait / self.busy, self.load.queue is not None
-        return waiting_times(self.time, self.busy, mean, self._access, selects=selects)
+        accesses: number of disks that each kind of requests has in common at a time.
+        """
+        load = self.load
+        if load.group == 1:
+            return 0.0
+        found, s = 0.0, float(load.moments[0, 0])
+        for one, count in zip(load.operations, accesses, strict=True):
+            if count > 1:
+                found += (load.rate * one.share * one.reads * s + self._writes(one) * self._seconds[one][0]) * (
+                    count - 1
+                )
+        if load.background is not None:
+            found += load.background.rate * float(load.background_moments[0]) * (load.background.disks - 1)
+        return min(1.0, found / self.busy / (load.group - 1))
 
     def _access(self) -> NDArray:
         """Return the distribution of the service time of an access."""
         load, served = self.load, self._served
-        write = served.write
-        if load.shape.returns:
-            one, count = self._untouched, load.shape.written
-            chance = np.array([one.last, one.other * (count - 1)]) / count
-            write = (1 - chance.sum()) * write + chance @ np.array(self._at_once)
-        return ((load.accesses - load.writes) * served.read(1) + load.writes * write) / load.accesses
+        found = load.reads * served.read(1) + load.writes * served.write
+        for one in self._untouched:
+            chance = self._returns(one)
+            found += self._writes(one) * (chance @ np.array(self._at_once) - chance.sum() * served.write)
+        return load._with_background(found / (load.reads + load.writes), self.time)
+
+    def _returns(self, one: Operation) -> NDArray:
+        """Return the probabilities that a write returns to an idle disk: to the last disk that it has read, to others."""
+        known = self._untouched[one]
+        return np.array([known.last, known.other * (one.writes - 1)]) / one.writes
 
     @cached_property
     def _at_once(self) -> tuple[NDArray, NDArray]:
@@ -156,18 +186,24 @@ class _Queue:
         least = (services.sizes.written + services.settle)[:, None]
         return last, shares @ np.clip((time - least) / services.arc, 0.0, 1.0)
 
-    def _ended(self, ones: NDArray, least: NDArray, count: int) -> tuple[NDArray, NDArray]:
-        """Return the distributions of the end of one access, and of the end of the last of `count` accesses.
+    def _ended(self, one: Operation, writes: bool) -> tuple[NDArray, NDArray]:
+        """Return the distributions of the end of one access of a phase, and of the end of its last access.
 
-        ones, least: distribution of the time of an access of each size, `[size, time]`, and its time without seek and
-        rotation, seconds, `[size]`.
+        one: kind of the requests. writes: whether the phase writes.
         """
-        services, shape = self.load.fine.services, self.load.shape
-        shares, time = services.sizes.shares, self.time
-        # Disks that have served the same writes have their arms at the same place, and similar queues. All accesses of a
-        # write move arms, but only the accesses of one phase arrive at the same time.
-        visited = shape.written if shape.returns else shape.written + shape.read_first
-        together = (1 - self.busy) * self._shared(visited) + self.busy * self._shared(count)
+        services, operations = self.load.fine.services, self.load.operations
+        shares, time, count = services.sizes.shares, self.time, one.writes if writes else one.reads
+        ones = self._served.writes if writes else self._served.reads
+        least = services.sizes.written + services.settle if writes else services.sizes.seconds
+        waits = (1 - self.busy) + self.busy * self._transform
+        if count == 1:
+            ended = shares @ summed(transformed(ones) * waits)
+            return ended, ended
+        # Disks that have served the same requests have their arms at the same place, and similar queues. All accesses of
+        # a request move arms, but only the accesses of one phase arrive at the same time.
+        visited = self._shared([each.writes + each.reads * (not each.returns) for each in operations])
+        arrived = self._shared([each.writes if writes else each.reads for each in operations])
+        together = (1 - self.busy) * visited + self.busy * arrived
         if self._served.chances is None:
             rotated = shares @ np.clip((time - least[:, None]) / services.arc, 0.0, 1.0) ** count
             *each, sought, rotated = transformed(np.array([*ones, services.sought(time), rotated]))
@@ -175,18 +211,14 @@ class _Queue:
         else:
             # disks that select requests serve them in different orders
             *each, last = transformed(np.array([*ones, shares @ ones**count]))
-        ended = summed(np.array([*each, last]) * ((1 - self.busy) + self.busy * self._transform))
+        ended = summed(np.array([*each, last]) * waits)
         apart = shares @ ended[:-1] ** count
         return shares @ ended[:-1], together * ended[-1] + (1 - together) * apart
 
-    def _first_phase(self) -> tuple[NDArray, NDArray]:
-        """Return the distributions of the response of one read, and of the end of the first phase."""
-        return self._ended(self._served.reads, self.load.fine.services.sizes.seconds, self.load.shape.read_first)
-
-    def untouched(self) -> _Untouched:
+    def untouched(self, one: Operation) -> _Untouched:
         """Return the probabilities that no request waits when a write returns to a disk."""
-        read, end = self._first_phase()
-        accesses, count = self.load.accesses, self.load.shape.written
+        read, end = self._ended(one, writes=False)
+        accesses, count = self.load.accesses, one.writes
         kept = np.exp(-accesses * self.time)
         # the mean time by which the other reads end before the last
         early = (mean_time(end, self.time) - mean_time(read, self.time)) * count / max(count - 1, 1)
@@ -195,29 +227,34 @@ class _Queue:
 
     def within(self) -> NDArray:
         """Return, for each time of the grid, the share of the requests that complete within it."""
-        read, first = self._first_phase()
-        reads = self.load.reads
-        if self.load.shape.returns:
-            return reads * read + (1 - reads) * self._grown(first, self._return(first))
-        services = self.load.fine.services
-        _, second = self._ended(self._served.writes, services.sizes.written + services.settle, self.load.shape.written)
-        one, other = transformed(np.array([first, second]))
-        both = (self._grown(first, second) + summed(one * other)) / 2
-        return reads * read + (1 - reads) * both
+        return sum((one.share * self._completed(one) for one in self.load.operations), np.zeros_like(self.time))
 
-    def _return(self, first: NDArray) -> NDArray:
+    def _completed(self, one: Operation) -> NDArray:
+        """Return, for each time of the grid, the share of the requests of a kind that complete within it."""
+        if not one.writes:
+            return self._ended(one, writes=False)[1]
+        if not one.reads:
+            return self._ended(one, writes=True)[1]
+        _, first = self._ended(one, writes=False)
+        if one.returns:
+            return self._grown(first, self._return(one, first))
+        _, second = self._ended(one, writes=True)
+        before, after = transformed(np.array([first, second]))
+        return (self._grown(first, second) + summed(before * after)) / 2
+
+    def _return(self, one: Operation, first: NDArray) -> NDArray:
         """Return the distribution of the second phase of a write that returns to its disks. first: of its first phase."""
-        one, time, busy = self._untouched, self.time, self.busy
+        known, time, busy = self._untouched[one], self.time, self.busy
         last, other = self._at_once
         # the last disk has received requests during the whole first phase
-        behind = scaled(time, first, busy * mean_time(first, time) / max(1 - one.last, 1e-12))
+        behind = scaled(time, first, busy * mean_time(first, time) / max(1 - known.last, 1e-12))
         found = (1 - busy) + busy * self._queued
-        queued = np.clip((found - one.other) / max(1 - one.other, 1e-12), 0.0, 1.0)
+        queued = np.clip((found - known.other) / max(1 - known.other, 1e-12), 0.0, 1.0)
         *waits, write = transformed(np.array([behind, queued, self._served.write]))
         behind, queued = summed(np.array(waits) * write)
-        last = one.last * last + (1 - one.last) * behind
-        other = one.other * other + (1 - one.other) * queued
-        return last * other ** (self.load.shape.written - 1)
+        last = known.last * last + (1 - known.last) * behind
+        other = known.other * other + (1 - known.other) * queued
+        return last * other ** (one.writes - 1)
 
     def _grown(self, first: NDArray, second: NDArray) -> NDArray:
         """Return the distribution of the sum of two times that grow together: the sum of their quantiles."""

@@ -89,6 +89,11 @@ ANSWERS = {
     "plan.LayoutAnswer.check": ValidCall(
         lambda: {"candidates": 1, **RUN}, through=method_of(layouts, "check"), optional=("requests",)
     ),
+    "plan.SchemesAnswer.after_failure": ValidCall(
+        lambda: {"rebuild_rate": 1e6, "chunk": 1e5},
+        through=method_of(kept, "after_failure"),
+        optional=("rebuild_rate",),
+    ),
     "plan.SchemesAnswer.chart": ValidCall(
         lambda: {"check": simulated()}, through=method_of(kept, "chart"), optional=("check",)
     ),
@@ -96,9 +101,16 @@ ANSWERS = {
         lambda: {"schemes": 1, **RUN}, through=method_of(kept, "check"), optional=("requests",)
     ),
     "plan.SchemesAnswer.durability": ValidCall(
-        lambda: {"failures": Failures(0.014), "detection": 60.0, "at_once": 1, "bit_error_rate": 1e-15, "years": 2.0},
+        lambda: {
+            "failures": Failures(0.014),
+            "detection": 60.0,
+            "at_once": 1,
+            "bit_error_rate": 1e-15,
+            "years": 2.0,
+            "rebuild_rate": 1e6,
+        },
         through=method_of(kept, "durability"),
-        optional=("at_once",),
+        optional=("at_once", "rebuild_rate"),
     ),
     "plan.SharesAnswer.check": ValidCall(
         lambda: {"seconds": 1.0, "seeds": 2, "threads": 4, "depth": 1, "within": 0.05},

@@ -1,0 +1,334 @@
+"""Response times of schemes while a disk is lost, and while it is rebuilt at a chosen rate."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from storagekit.analytic.array.disk_load import Background
+from storagekit.analytic.array.loaded import Loaded
+from storagekit.analytic.array.positioning import Curve, Linear, spindle
+from storagekit.analytic.array.shapes import Shape
+from storagekit.core.binding import Binding
+from storagekit.core.units import HOUR, MS
+from storagekit.core.validation import POSITIVE
+from storagekit.plan.answer import RankedAnswer, finite, text_table
+from storagekit.plan.predicting import Prediction, loaded, sizes_on, used_share
+from storagekit.plan.requirements import Requirements
+from storagekit.plan.scheme import AfterLoss, Scheme
+
+# bytes that a rebuild reads or writes of a disk at once: by default, and the limits
+CHUNK = 2.0**20
+Chunk = Annotated[float, POSITIVE.up_to(2**24)]
+# number of steps of the search for the largest rate of a rebuild
+_HALVINGS = 40
+# number of schemes in the text of an answer
+_SHOWN = 10
+_TITLES = "scheme", "mean ms", "p99 ms", "lost: mean", "p99", "busiest", "max MB/s"
+_REBUILT = "rebuilding: mean", "p99", "busiest", "hours"
+_WIDTHS = (0, 10, 9, 12, 8, 9, 10, 18, 8, 9, 8)
+
+
+class Served(NamedTuple):
+    """Response times in seconds, and the utilization of the busiest disks."""
+
+    mean: float
+    p99: float
+    utilization: float
+
+
+@dataclass(frozen=True)
+class SchemeAfterFailure:
+    """The response times of a scheme before and after the loss of a disk.
+
+    Parameters
+    ----------
+    prediction : Prediction
+        The scheme with its predicted values without a failure.
+    lost : Served
+        Values while a disk is lost and nothing is rebuilt.
+    rebuilding : Served
+        Values at the beginning of the rebuild, while everything is still to be restored. They are equal to `lost` without
+        a rebuild rate.
+    rebuild : float
+        Time in seconds to restore a disk at the rate of the rebuild. It is infinite if the rate is above `fastest`, and NaN
+        without a rebuild rate.
+    fastest : float
+        Rate of the rebuild, bytes restored a second, that the disks can just keep under the load; 0 if they are overloaded
+        without a rebuild.
+    """
+
+    prediction: Prediction
+    lost: Served
+    rebuilding: Served
+    rebuild: float
+    fastest: float
+
+    @property
+    def name(self) -> str:
+        """Return the name of the scheme with its number of spare disks."""
+        return self.prediction.name
+
+    @property
+    def mean(self) -> float:
+        """Return the mean response time without a failure, seconds."""
+        return self.prediction.mean
+
+    @property
+    def p99(self) -> float:
+        """Return the 99th percentile of the response time without a failure, seconds."""
+        return self.prediction.p99
+
+    @property
+    def lost_mean(self) -> float:
+        """Return the mean response time while a disk is lost, seconds."""
+        return self.lost.mean
+
+    @property
+    def lost_p99(self) -> float:
+        """Return the 99th percentile of the response time while a disk is lost, seconds."""
+        return self.lost.p99
+
+    @property
+    def lost_utilization(self) -> float:
+        """Return the utilization of the busiest disks while a disk is lost."""
+        return self.lost.utilization
+
+    @property
+    def rebuilding_mean(self) -> float:
+        """Return the mean response time during the rebuild, seconds."""
+        return self.rebuilding.mean
+
+    @property
+    def rebuilding_p99(self) -> float:
+        """Return the 99th percentile of the response time during the rebuild, seconds."""
+        return self.rebuilding.p99
+
+    @property
+    def rebuilding_utilization(self) -> float:
+        """Return the utilization of the busiest disks during the rebuild."""
+        return self.rebuilding.utilization
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as a dictionary for JSON."""
+        return {"scheme": self.name, **finite({name: getattr(self, name) for name in FailureRanking.COLUMNS})}
+
+
+@dataclass(frozen=True)
+class FailureRanking(RankedAnswer[SchemeAfterFailure]):
+    """The schemes of an answer while a disk is lost, from the shortest mean response time during the rebuild.
+
+    Parameters
+    ----------
+    rebuild_rate : float or None
+        Rate of the rebuild, bytes restored a second.
+    ranking : tuple of SchemeAfterFailure
+        The schemes. Those that are not overloaded are first.
+    unknown : tuple of str
+        Schemes without a formula for these values.
+    assumptions : tuple of str
+        Conventions and assumptions.
+    """
+
+    KIND = "scheme"
+    COLUMNS = MappingProxyType(
+        {
+            "mean": ("s", "mean response time without a failure"),
+            "p99": ("s", "99th percentile of the response time without a failure"),
+            "lost_mean": ("s", "mean response time while a disk is lost"),
+            "lost_p99": ("s", "99th percentile of the response time while a disk is lost"),
+            "lost_utilization": ("1", "utilization of the busiest disks while a disk is lost"),
+            "rebuilding_mean": ("s", "mean response time during the rebuild"),
+            "rebuilding_p99": ("s", "99th percentile of the response time during the rebuild"),
+            "rebuilding_utilization": ("1", "utilization of the busiest disks during the rebuild"),
+            "rebuild": ("s", "time to restore a lost disk at the rate of the rebuild"),
+            "fastest": ("bytes/s", "largest rate of a rebuild that the disks can keep"),
+        }
+    )
+
+    rebuild_rate: float | None
+    ranking: tuple[SchemeAfterFailure, ...]
+    unknown: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def binding(self) -> Binding:
+        """Return the reason why no scheme has values after a failure; the constraint "none" if there is one."""
+        if self.ranking:
+            return Binding("none")
+        return Binding("no scheme with redundancy has a formula", remedy="ask with tolerate=1")
+
+    def _lines(self):
+        if not self.ranking:
+            return [f"not feasible: {self.binding}", *self._others()]
+        first = "while a disk is lost"
+        if self.rebuild_rate is not None:
+            first += f", and while it is rebuilt at {self.rebuild_rate / 1e6:g} MB/s"
+        best = self.ranking[0]
+        if math.isfinite(best.rebuilding.mean):
+            first += f": {best.name} has the shortest mean response time, {best.rebuilding.mean / MS:.1f} ms"
+        else:
+            fastest = max(self.ranking, key=lambda one: one.fastest)
+            first += f": all schemes are overloaded; {fastest.name} allows at most {fastest.fastest / 1e6:.1f} MB/s"
+        titles = _TITLES if self.rebuild_rate is None else _TITLES + _REBUILT
+        rows = [_row(one)[: len(titles)] for one in self.ranking[:_SHOWN]]
+        more = len(self.ranking) - len(rows)
+        table = text_table(titles, rows, _WIDTHS[: len(titles)])
+        return [first, "", *table, *([f"  and {more} more"] if more > 0 else []), *self._others()]
+
+    def _others(self) -> list[str]:
+        return [f"  no formula: {'; '.join(self.unknown)}"] if self.unknown else []
+
+    def _content(self):
+        return super()._content() | {"rebuild_rate": self.rebuild_rate, "unknown": list(self.unknown)}
+
+
+def _row(one: SchemeAfterFailure) -> tuple[str, ...]:
+    shown = [_milliseconds(one.mean), _milliseconds(one.p99)]
+    lost, rebuilding = (
+        [_milliseconds(state.mean), _milliseconds(state.p99), f"{state.utilization:.0%}"]
+        for state in (one.lost, one.rebuilding)
+    )
+    shown += [*lost, f"{one.fastest / 1e6:.1f}", *rebuilding]
+    hours = "never" if math.isinf(one.rebuild) else f"{one.rebuild / HOUR:.1f}"
+    return one.name, *shown, hours
+
+
+def _milliseconds(time: float) -> str:
+    return f"{time / MS:.1f}" if math.isfinite(time) else "-"
+
+
+def after_failure_of(
+    needs: Requirements, predictions: Sequence[Prediction], rebuild_rate: float | None, chunk: float
+) -> FailureRanking:
+    """Return the response times of schemes after a failure; see `SchemesAnswer.after_failure`."""
+    timing, found, unknown = spindle(needs.drive), [], []
+    for one in predictions:
+        after = one.scheme.after_loss(needs.read_share)
+        if after is not None:
+            found.append(_AfterFailure(needs, timing, one, after, chunk).figures(rebuild_rate))
+        elif one.tolerates:
+            unknown.append(one.name)
+    ranking = tuple(sorted(found, key=lambda one: (one.rebuilding.mean, one.lost.mean)))
+    return FailureRanking(rebuild_rate, ranking, tuple(unknown), _assumptions(rebuild_rate, chunk))
+
+
+def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list[Prediction]:
+    """Return predictions with the time of a rebuild at a chosen rate; those without a formula for it are left as they are."""
+    times = {one.name: one.rebuild for one in after.ranking}
+    return [replace(one, rebuild=times.get(one.name, one.rebuild)) for one in predictions]
+
+
+def _assumptions(rebuild_rate: float | None, chunk: float) -> tuple[str, ...]:
+    common = (
+        "One disk is lost, and the response times are those of all requests, of which a part go to groups without a loss.",
+        "A read of lost data reads as many other disks as there are data disks. A write calculates the new parity with the "
+        "fewest accesses.",
+    )
+    if rebuild_rate is None:
+        return common
+    return (
+        *common,
+        "Nothing is restored yet, as at the beginning of the rebuild; later, response times are shorter.",
+        f"The rebuild reads {chunk / 2**20:g} MB of a disk at once, and has no priority. "
+        "Its accesses arrive as a Poisson process. One that follows another one on a disk needs no seek.",
+        "A spare disk can be written at its sequential rate.",
+    )
+
+
+class _AfterFailure(NamedTuple):
+    """A scheme that has lost a disk. chunk: bytes of an access of the rebuild."""
+
+    needs: Requirements
+    timing: Curve | Linear
+    prediction: Prediction
+    after: AfterLoss
+    chunk: float
+
+    def figures(self, rebuild_rate: float | None) -> SchemeAfterFailure:
+        """Return the values of the scheme. rebuild_rate: bytes restored a second."""
+        lost, fastest = self._served(None), self._fastest()
+        if rebuild_rate is None:
+            return SchemeAfterFailure(self.prediction, lost, lost, math.nan, fastest)
+        rebuilding = self._served(self._background(rebuild_rate))
+        time = self._used * self.needs.capacity * self.after.content / rebuild_rate
+        time = time if rebuild_rate <= fastest and math.isfinite(rebuilding.mean) else math.inf
+        return SchemeAfterFailure(self.prediction, lost, rebuilding, time, fastest)
+
+    def _fastest(self) -> float:
+        """Return the largest rate of a rebuild that the disks can keep, bytes restored a second."""
+        needs, after = self.needs, self.after
+        assert needs.rate is not None
+        busy = needs.rate * after.share / self._loaded(after.shape, after.disks, after.share, None).saturation
+        seek = float(self.timing.mean_seek(np.asarray(self.timing.reach(self._used))))
+        positioned = float(needs.drive.revolution) / after.shape.replicas / 2
+        least, most = 0.0, float(needs.sequential_rate(self._used)) * (1 if after.replaced else after.disks)
+        for _ in range(_HALVINGS if busy < 1 else 0):
+            middle = (least + most) / 2
+            one = self._background(middle)
+            access = (1 - one.near) * seek + positioned + one.seconds
+            least, most = (middle, most) if busy + one.rate * access < 1 else (least, middle)
+        return least
+
+    @property
+    def _used(self) -> float:
+        return used_share(self.needs, self.scheme)
+
+    @property
+    def scheme(self) -> Scheme:
+        return self.prediction.scheme
+
+    def _background(self, rebuild_rate: float) -> Background:
+        """Return the accesses of the rebuild on each of the disks with additional work."""
+        needs, after = self.needs, self.after
+        seconds = float(needs.drive.overhead) + self.chunk / float(needs.sequential_rate(self._used))
+        assert needs.rate is not None
+        # the time between two accesses of the rebuild on a disk, if they follow one another, in accesses of requests
+        requests = self._accesses * needs.rate * after.share / after.disks * self.chunk / rebuild_rate
+        near = after.again * math.exp(-requests)
+        return Background(rebuild_rate * after.moved / self.chunk, seconds, near, after.together)
+
+    @property
+    def _accesses(self) -> float:
+        """Return the mean number of accesses of a request to the disks with additional work."""
+        shape, reads = self.after.shape, self.needs.read_share
+        if self.after.operations is None:
+            return reads + (1 - reads) * shape.written
+        return sum(one.share * (one.reads + one.writes) for one in self.after.operations)
+
+    def _served(self, background: Background | None) -> Served:
+        """Return the values for all requests. background: accesses of the rebuild."""
+        after, scheme = self.after, self.scheme
+        affected = self._loaded(after.shape, after.disks, after.share, background)
+        if not affected.time.size:
+            return Served(math.inf, math.inf, affected.utilization)
+        if after.share == 1:
+            return Served(affected.mean, affected.quantile(0.99), affected.utilization)
+        others = self._loaded(scheme.shape, scheme.disks, 1.0, None)
+        time = np.union1d(affected.time, others.time)
+        within = after.share * np.interp(time, affected.time, affected.within, 0.0, 1.0)
+        within += (1 - after.share) * np.interp(time, others.time, others.within, 0.0, 1.0)
+        mean = after.share * affected.mean + (1 - after.share) * others.mean
+        return Served(mean, float(np.interp(0.99, within, time)), affected.utilization)
+
+    def _loaded(self, shape: Shape, disks: int, share: float, background: Background | None) -> Loaded:
+        """Return the response times of requests to some disks. share: of the requests that go to these disks."""
+        needs, scheme = self.needs, self.scheme
+        assert needs.rate is not None
+        used = np.array([self._used])
+        (sizes,) = sizes_on(needs, [scheme], used)
+        return loaded(
+            self.timing,
+            shape,
+            float(np.asarray(self.timing.reach(used))[0]),
+            sizes,
+            disks=disks,
+            rate=needs.rate * share,
+            reads=needs.read_share,
+            depth=needs.queue_depth,
+            background=background,
+            operations=self.after.operations if shape is self.after.shape else None,
+        )
