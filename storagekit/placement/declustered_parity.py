@@ -14,6 +14,8 @@ from storagekit.placement.base import stripe_unit
 from storagekit.placement.parity import AbstractParity, ParityRow, require_group
 from storagekit.placement.striped import UNIT, looked_up
 
+# Sectors of a slice, 16 MB: a rebuild reads and writes a slice of each drive in long accesses. ZFS dRAID has this size.
+SLICE = 2**15
 _DISKS = Validator(least=3, most=4096, unit="drives", whole=True)
 # number of random orders of the drives, and the seed with which they are drawn
 _ORDERS, _SEED = 64, 20
@@ -42,11 +44,12 @@ class DeclusteredParity(AbstractParity):
 
     Notes
     -----
-    At each address, the drives have an order, which is divided into as many groups as possible. The units at the end of
-    the order are spare space, so that the space of (`disks` modulo `group`) drives is distributed over all drives.
+    Each slice of 16 MB of the drives has an order of the drives, which is divided into as many groups as possible. The
+    drives at the end of the order have spare space, so that the space of (`disks` modulo `group`) drives is distributed
+    over all drives.
 
-    The order of address r is one of 64 random orders, moved by r modulo `disks` drives. The random order changes after
-    `disks` addresses. Each drive therefore holds each unit of a row equally often, and all pairs have nearly equally many
+    The order of slice r is one of 64 random orders, moved by r modulo `disks` drives. The random order changes after
+    `disks` slices. Each drive therefore holds each unit of a row equally often, and all pairs have nearly equally many
     rows in common (within 6% for groups of 11 on 24 drives). ZFS dRAID works in this way.
 
     For the parts of a request see `ParityGroups`.
@@ -75,8 +78,13 @@ class DeclusteredParity(AbstractParity):
         return self.disks // self.group
 
     def _order_of(self, turn: Int[AnyArray, "*row"], group: Int[AnyArray, "*row"]):
-        number = turn // self.disks % _ORDERS
-        return number * self.disks, turn % self.disks, group * self.group
+        number = turn // self.rows_a_slice
+        return number // self.disks % _ORDERS * self.disks, number % self.disks, group * self.group
+
+    @property
+    def rows_a_slice(self) -> int:
+        """Return the number of rows of a group in a slice, at least 1."""
+        return max(1, SLICE // self.unit)
 
     def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
         order, shift, first = place.order

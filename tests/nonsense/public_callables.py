@@ -43,8 +43,8 @@ _ENGINE = {
 }
 # Methods of schemes, families, objectives and schedulers that only planners call, with predicted figures.
 _PLANNERS = {
-    "plan": "after_loss alignment degraded key lack layouts least_disks of placement positioning reached rebuild redundancy score "
-    "suits usable",
+    "plan": "after_loss alignment degraded key lack layouts least_disks of placement positioning reached rebuild redundancy "
+    "score suits usable",
 }
 # Methods of controls and charts that only pages call, with validated values.
 _PAGES = {"charts": "beginning filled meaning shown", "lab": "live"}

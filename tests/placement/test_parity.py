@@ -16,7 +16,7 @@ from storagekit.dispatch import Broadcast
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import RAID5, DeclusteredParity, ParityGroups
-from storagekit.placement.declustered_parity import orders
+from storagekit.placement.declustered_parity import SLICE, orders
 from storagekit.queue import Depth, FairQueue
 from storagekit.schedule import FCFS
 
@@ -171,11 +171,12 @@ def test_a_full_stripe_reads_nothing_and_waits_for_its_slowest_drive(unfold, rec
 @pytest.mark.parametrize("disks", [7, 9, 12])
 @pytest.mark.parametrize(("size", "parities"), [(3, 1), (4, 2), (5, 1), (7, 3)])
 def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks, size, parities):
-    """Over n rows, each drive holds each unit of the row once. All pairs have nearly as many rows in common."""
-    layout, data = DeclusteredParity(disks, size, parities, 8, full_stripes=True), size - parities
+    """Over n slices, each drive holds each unit of a row once. All pairs have nearly as many rows in common."""
+    # a slice has one row
+    layout, data = DeclusteredParity(disks, size, parities, SLICE, full_stripes=True), size - parities
     groups, turns = disks // size, disks * orders(disks).shape[1] // disks
     rows = np.arange(turns * groups)
-    place = layout.locate(LARGE, asking(rows * data * 8)._replace(read=np.zeros(rows.size, bool)))
+    place = layout.locate(LARGE, asking(rows * data * SLICE)._replace(read=np.zeros(rows.size, bool)))
     used = np.array([np.asarray(layout.drive_of(np.array([position]), place)) for position in range(size)])
     assert all(len(set(row)) == size for row in used.T)
     for turn in range(turns):
@@ -192,6 +193,15 @@ def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks
     pairs = together.reshape(disks, disks)[~np.eye(disks, dtype=bool)]
     assert pairs.sum() == rows.size * size * (size - 1)
     assert np.all(np.abs(pairs / pairs.mean() - 1) < 0.25)
+
+
+def test_rows_of_a_slice_are_on_the_same_drives():
+    """A slice of 16 MB has 256 rows of 64 KB. The next slice has the same order, moved by one drive."""
+    layout = DeclusteredParity(9, 6, 2, 128)
+    rows = np.arange(512)
+    place = layout.locate(LARGE, asking(rows * 4 * 128))
+    used = np.array([np.asarray(layout.drive_of(np.array([part]), place)) for part in range(3)])
+    assert np.all(used[:, :256] == used[:, :1]) and np.all(used[:, 256:] == (used[:, :1] + 1) % 9)
 
 
 def test_declustered_writes_read_and_write_as_in_groups(unfold, recorded):
