@@ -78,6 +78,15 @@ class DeclusteredParity(AbstractParity):
         number = turn // self.disks % _ORDERS
         return number * self.disks, turn % self.disks, group * self.group
 
+    @property
+    def spare_units(self):
+        return self.disks - self.rows * self.group
+
+    def _group_with(self, drive: Int[AnyArray, "..."], turn: Int[AnyArray, "*row"]):
+        order, shift, _ = self._order_of(turn, 0 * turn)
+        moved = drive - shift
+        return self._entry(1, order + jnp.where(moved < 0, moved + self.disks, moved)) // self.group
+
     def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
         order, shift, first = place.order
         moved = drive - shift
