@@ -11,7 +11,6 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, mask_of, named, whole
-from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, require, traced
 from storagekit.drive import AbstractLayout
 from storagekit.placement.base import MOST_PARTS, AbstractPlacement
@@ -86,12 +85,6 @@ class AfterLoss(AbstractPlacement):
         require(size <= MOST_PARTS, "size of a group after a loss", size, f"at most {MOST_PARTS}", "drives")
         if not traced(self.lost, drives):
             require((self.lost >= 0) & (self.lost < drives), "lost drive", self.lost, f"0 to {np.min(drives) - 1}")
-
-    def check(self, facts):
-        if facts.stops or facts.delays:
-            raise InputError(
-                "a layout after a loss with bricks that stop or delayed writes: not modelled; use AllCopies() and no outage"
-            )
 
     @property
     def drives(self):
@@ -183,7 +176,8 @@ class AfterLoss(AbstractPlacement):
         target = drive.locate(address, jnp.where(rebuilds, requests.sectors, layout._part(requests.sectors)))
         order = tuple(one.astype(np.int32) for one in layout._order_of(turn, group))
         row = ParityRow(target, order, layout.parities + column.astype(np.int32), requests.read)
-        missing = layout._position_of(self.lost, row)
+        # Units behind the last row are spare space.
+        missing = jnp.where(group < layout.rows, layout._position_of(self.lost, row), -1).astype(np.int32)
         touched, first = _accessed(layout, row.data, missing, requests.read)
         touched = jnp.where(rebuilds, _bit_of(missing), touched)
         first = jnp.where(rebuilds, jnp.where(missing < 0, 0, _readable(layout, missing)), first)
