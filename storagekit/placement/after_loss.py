@@ -1,7 +1,7 @@
 """Arrays with parity that have lost a drive: reads that restore data, writes without the lost unit, and the rebuild."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -77,7 +77,9 @@ class AfterLoss(AbstractPlacement):
     when reads of lost data need the most accesses. All parts of a request are needed, so that no further drive may fail.
     """
 
-    layout: AbstractParity = eqx.field(converter=partial(instance_of(AbstractParity, _PARITY), "layout before the loss"))
+    layout: AbstractParity = eqx.field(
+        converter=partial(instance_of(AbstractParity, _PARITY), "layout before the loss")
+    )
     lost: Int[AnyArray, "..."] = eqx.field(converter=named("lost drive", whole), default=0)
 
     def __check_init__(self):
@@ -123,7 +125,7 @@ class AfterLoss(AbstractPlacement):
         """Return the number of sectors of each drive that the layout uses, including spare space that all drives share."""
         return self.capacity(drive) // (self.layout.data * self.layout.rows)
 
-    def holds_data(self, address: Int[np.ndarray, "*row"]) -> Bool[np.ndarray, "*row"]:
+    def holds_data(self, address: Int[AnyArray, "*row"]) -> Bool[AnyArray, "*row"]:
         """Return whether the lost drive has a unit of a row at addresses, so that the rebuild restores the unit.
 
         Parameters
@@ -136,8 +138,7 @@ class AfterLoss(AbstractPlacement):
         bool array, shape `[*row]`
             False where a `DeclusteredParity` has spare space on this drive.
         """
-        turn = np.asarray(address) // self.layout.unit
-        return np.asarray(self.layout._group_with(self.lost, turn) < self.layout.rows)
+        return self.layout._group_with(self.lost, address // self.layout.unit) < self.layout.rows
 
     def parts_of(self, place: DegradedRow):
         return place.row.touched

@@ -1,9 +1,9 @@
 """Scenarios of an array that has lost a drive: users' requests, and the rebuild as a background stream."""
 
-from typing import Annotated
+from typing import Annotated, cast
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Array, Int
 
 from storagekit.core.batching import addresses, real
 from storagekit.core.errors import InputError
@@ -94,13 +94,14 @@ def rebuild_scenario(
     users.check(layout.capacity(system.drive))
     with addressed(system.wide):
         drawn = PoissonArrivals(users, rate).window(
-            layout.capacity(system.drive), keys([seed])[:, 0], np.zeros(1, np.int32), requests
+            layout.capacity(system.drive), cast(Array, keys([seed])[:, 0]), cast(Array, np.zeros(1, np.int32)), requests
         )
-    columns = Requests(*(np.asarray(column) for column in drawn.requests))
+    columns = Requests(*(cast(Array, np.asarray(column)) for column in drawn.requests))
     time = np.concatenate([[0.0], np.cumsum(np.asarray(drawn.gap, float)[:-1])])
     if rebuild_rate is not None:
         columns, time = _with_rebuild(system, columns, time, rebuild_rate, chunk, seed)
-    columns = columns._replace(number=np.arange(len(time), dtype=np.int32), sector=addresses(columns.sector))
+    number = cast(Array, np.arange(len(time), dtype=np.int32))
+    columns = columns._replace(number=number, sector=addresses(columns.sector))
     return Scenario(system, RecordedArrivals(columns, real(np.append(np.diff(time), np.inf)), clients=True))
 
 
@@ -119,20 +120,13 @@ def _with_rebuild(
     arrival = np.arange(draw.uniform(0, period), time[-1], period)
     address = _in_order(system, sectors, len(arrival), draw)
     sector = int(layout.capacity(system.drive)) + address
-    count, zero = len(arrival), np.zeros(len(arrival), np.int32)
-    rebuild = Requests(
-        number=zero,
-        sector=sector,
-        sectors=zero + np.int32(sectors),
-        read=zero > 0,
-        receiving=scramble(np.arange(count, dtype=np.int32)),
-        address_hash=scramble(sector),
-        asynchronous=zero == 0,
-        stream=zero + np.int32(REBUILD),
-        client=zero + np.int32(REBUILD),
-    )
+    same = np.zeros(len(arrival), np.int32)
+    receiving, address_hash = scramble(cast(Array, same + np.arange(len(arrival)))), scramble(cast(Array, sector))
+    stream = same + REBUILD
+    # The columns are in the order of the fields of `Requests`: a write for which no client waits.
+    rebuild = same, sector, same + sectors, same > 0, receiving, address_hash, same == 0, stream, stream
     order = np.argsort(np.concatenate([time, arrival]), kind="stable")
-    columns = (np.concatenate([one, other])[order] for one, other in zip(users, rebuild, strict=True))
+    columns = (cast(Array, np.concatenate([one, other])[order]) for one, other in zip(users, rebuild, strict=True))
     return Requests(*columns), np.concatenate([time, arrival])[order]
 
 
@@ -174,4 +168,4 @@ def _in_order(system: System, sectors: int, count: int, draw: np.random.Generato
     # More than half of the addresses of each drive have data, over any succession of as many addresses as drives.
     ahead = np.arange(2 * count + 2 * int(layout.drives), dtype=np.int64)
     address = (draw.integers(places) + ahead) % places * sectors
-    return address[layout.holds_data(address)][:count]
+    return address[np.asarray(layout.holds_data(cast(Array, address)))][:count]

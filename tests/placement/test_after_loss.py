@@ -235,7 +235,9 @@ def test_runs_with_different_numbers_are_one_batch():
     outcome = execute(*stack([Scenario(system, loop) for system in systems], [0]), 200, Record(sums_of(STANDARD)))
     served = outcome.tally["served"].sum(axis=0)
     for index, system in enumerate(systems):
-        alone = execute(*stack([Scenario(system, loop)], [0]), 200, Record(sums_of(STANDARD))).tally["served"].sum(axis=0)
+        alone = (
+            execute(*stack([Scenario(system, loop)], [0]), 200, Record(sums_of(STANDARD))).tally["served"].sum(axis=0)
+        )
         used = np.flatnonzero(alone[:, 0])
         assert used.tolist() == ([1, 2, 3], [0, 1, 2, 4])[index]
         assert np.flatnonzero(served[:, index]).tolist() == used.tolist()
@@ -328,7 +330,9 @@ def test_impossible_losses_raise(build, message):
 def test_delayed_writes_and_outages_are_refused(full):
     layout = AfterLoss(ParityGroups(4, 1, 1, UNIT, full))
     for write in (Background(4, most=64), Committed(1e5, most=64), Claimed()):
-        assert_refused(lambda write=write: System(DRIVE, layout, Broadcast(), FCFS(), write), "policy .* (neither|not) copies")
+        assert_refused(
+            lambda write=write: System(DRIVE, layout, Broadcast(), FCFS(), write), "policy .* (neither|not) copies"
+        )
     for write in (AllCopies(), FirstCopy(), Immediate()):
         System(DRIVE, layout, Broadcast(), FCFS(), write)
     condition = FaultSchedule(outage(1, 0, 10), timeout=0.1)

