@@ -51,6 +51,7 @@ from storagekit.faults import FaultSchedule, Slowdown, outage
 from storagekit.placement import (
     RAID5,
     AbstractPlacement,
+    AfterLoss,
     Bricks,
     Coded,
     Declustered,
@@ -147,6 +148,14 @@ def _segments(draws: Draws) -> AbstractPlacement:
     return Segments(nodes, [Volume(SECTORS, 2**12, needed + draws.form.randint(0, 1), needed)])
 
 
+def _after_loss(draws: Draws) -> AbstractPlacement:
+    parities, full = draws.form.randint(1, 2), draws.form.random() < 0.3
+    layout = ParityGroups(draws.form.randint(4, 6), parities, draws.form.randint(1, 2), _unit(draws), full)
+    if draws.form.random() < 0.5:
+        layout = DeclusteredParity(draws.form.randint(5, 7), draws.form.randint(4, 5), parities, _unit(draws), full)
+    return AfterLoss(layout, draws.number.randrange(4))
+
+
 def _dispatch_switch(draws: Draws) -> AbstractDispatch:
     names = draws.form.sample([name for name in MAKERS[AbstractDispatch] if name != "DispatchSwitch"], 3)
     members = tuple(MAKERS[AbstractDispatch][name](draws) for name in names)
@@ -218,6 +227,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
             _unit(draws),
             draws.form.random() < 0.3,
         ),
+        "AfterLoss": _after_loss,
         "Coded": lambda draws: Coded(2, draws.form.randint(2, 4)),
         "Declustered": lambda draws: Declustered(draws.form.randint(3, 6), draws.form.randint(1, 3), SECTORS, 512),
         "Volumes": lambda draws: Volumes(SECTORS, _volumes(draws), _unit(draws)),

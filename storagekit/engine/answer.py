@@ -271,6 +271,9 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], m
     # a counted part that waits was sent again because a brick stopped
     counted = rule.counted & ~waiting
     counts = made & (number == pick(plan.number, which)) & bit_is_set(counted, part)
+    if slots.reads_first is not None:
+        # completion depends on the written parts only
+        counts = counts & ~pick(slots.reads_first, slot)
     at = (row_index(slots.arrival_time.shape[0], slots.arrival_time) == slot) & counts
     ended = slots.ended + at
     before = pick(slots.answer, slot)

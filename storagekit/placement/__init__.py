@@ -1,5 +1,6 @@
 """Placements: the drives that hold the parts of a request, and their locations on these drives."""
 
+from storagekit.placement.after_loss import AfterLoss as AfterLoss
 from storagekit.placement.base import MOST_PARTS as MOST_PARTS
 from storagekit.placement.base import AbstractPlacement as AbstractPlacement
 from storagekit.placement.base import Location as Location

@@ -86,6 +86,15 @@ class DeclusteredParity(AbstractParity):
         """Return the number of rows of a group in a slice, at least 1."""
         return max(1, SLICE // self.unit)
 
+    @property
+    def spare_units(self):
+        return self.disks - self.rows * self.group
+
+    def _group_with(self, drive: Int[AnyArray, "..."], turn: Int[AnyArray, "*row"]):
+        order, shift, _ = self._order_of(turn, 0 * turn)
+        moved = drive - shift
+        return self._entry(1, order + jnp.where(moved < 0, moved + self.disks, moved)) // self.group
+
     def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
         order, shift, first = place.order
         moved = drive - shift

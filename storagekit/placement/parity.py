@@ -79,6 +79,15 @@ class AbstractParity(AbstractPlacement):
     def _drive_at(self, position: Int[AnyArray, "*#row"], place: ParityRow) -> Int[AnyArray, "*#row"]:
         """Return the drives at positions of the row of each request."""
 
+    @abstractmethod
+    def _group_with(self, drive: Int[AnyArray, "..."], turn: Int[AnyArray, "*row"]) -> Int[AnyArray, "*#row"]:
+        """Return the group that has a unit of its row `turn` on a drive; at least `rows` if the drive has spare space."""
+
+    @property
+    def spare_units(self) -> Int[AnyArray, "..."]:
+        """Return the number of units at each address that no row uses: the spare space that all drives share."""
+        return whole(0)
+
     @property
     def data(self) -> Int[AnyArray, "..."]:
         """Return the number of data units of a row."""
@@ -159,12 +168,8 @@ class AbstractParity(AbstractPlacement):
         return units.astype(kind) * (turns * self.unit)
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> ParityRow:
-        ways = self.data if self.full_stripes else 1
-        number, inside = requests.sector // (self.unit * ways), requests.sector % (self.unit * ways)
-        if self.full_stripes:
-            inside = inside // (ways * self._page) * self._page
-        turn, group, column = unit_location(number, self.data // ways, self.rows)
-        target = drive.locate(turn * self.unit + inside, self._part(requests.sectors))
+        turn, group, column, address = self._address_of(requests)
+        target = drive.locate(address, self._part(requests.sectors))
         order = tuple(one.astype(np.int32) for one in self._order_of(turn, group))
         position = self.parities + column.astype(np.int32)
         parity = mask_of(self.parities)
@@ -173,6 +178,15 @@ class AbstractParity(AbstractPlacement):
             read, written = mask_of(self.group_size) & ~parity, mask_of(self.group_size)
         read, written = (jnp.broadcast_to(one, position.shape) for one in (read, written))
         return ParityRow(target, order, position, jnp.where(requests.read, read, written))
+
+    def _address_of(self, requests: Requests) -> tuple[Int[AnyArray, "*row"], ...]:
+        """Return the row, the group and the data unit of requests (see `unit_location`), and their address on a drive."""
+        ways = self.data if self.full_stripes else 1
+        number, inside = requests.sector // (self.unit * ways), requests.sector % (self.unit * ways)
+        if self.full_stripes:
+            inside = inside // (ways * self._page) * self._page
+        turn, group, column = unit_location(number, self.data // ways, self.rows)
+        return turn, group, column, turn * self.unit + inside
 
 
 class ParityGroups(AbstractParity):
@@ -204,7 +218,7 @@ class ParityGroups(AbstractParity):
     parts of a request are not copies: a part cannot replace another part.
 
     A read has one part. A write has 1 + `parities` parts, and should lie within a stripe unit. The drives write when
-    the last of the reads that precede the write has ended. An array with a failed drive cannot be simulated.
+    the last of the reads that precede the write has ended. `AfterLoss` is the layout after the loss of a drive.
 
     With full stripes, a read has one part for each data unit of a row, and a write has one for each drive of the group, so
     that it reads nothing. The parts are equally long, in whole pages of 4 KB if the stripe unit has whole pages. A request
@@ -238,6 +252,9 @@ class ParityGroups(AbstractParity):
 
     def _order_of(self, turn: Int[AnyArray, "*row"], group: Int[AnyArray, "*row"]):
         return group * self.disks, first_parity(turn, self.disks)
+
+    def _group_with(self, drive: Int[AnyArray, "..."], turn: Int[AnyArray, "*row"]):
+        return drive // self.disks + 0 * turn
 
     def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
         first, parity = place.order

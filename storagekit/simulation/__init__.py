@@ -12,6 +12,7 @@ from storagekit.simulation.history import History as History
 from storagekit.simulation.history import history as history
 from storagekit.simulation.measures import Measure as Measure
 from storagekit.simulation.provenance import described as described
+from storagekit.simulation.rebuilding import rebuild_scenario as rebuild_scenario
 from storagekit.simulation.replaying import replay as replay
 from storagekit.simulation.shards import run as run
 from storagekit.simulation.splitting import splitting as splitting

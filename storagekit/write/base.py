@@ -269,7 +269,8 @@ class AbstractWrite(DelayedParts, Component):
                 f"policy {facts.policy} with {facts.layout}: the parts of this layout are not copies of one another; "
                 "use AllCopies()"
             )
-        if (self.leaves or self.over_when_answered) and not (facts.alike or facts.fragments):
+        apart = (facts.alike or facts.fragments) and not facts.reads_before_writes
+        if (self.leaves or self.over_when_answered) and not apart:
             raise InputError(
                 f"policy {facts.policy} with {facts.layout}: the parts of this layout are neither copies nor "
                 "fragments; use AllCopies()"

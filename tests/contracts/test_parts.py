@@ -23,6 +23,7 @@ from storagekit.faults import FaultSchedule, outage
 from storagekit.faults.schedule import NEVER
 from storagekit.placement import (
     RAID5,
+    AfterLoss,
     Coded,
     DeclusteredParity,
     Node,
@@ -66,6 +67,7 @@ NODES = Segments(
 )
 PARITY = RAID5(4, 8), ParityGroups(4, 2, 1, 8), DeclusteredParity(4, 4, 2, 8)
 STRIPES = ParityGroups(4, 1, 1, 8, full_stripes=True)
+AFTER_LOSS = AfterLoss(RAID5(3, 8)), AfterLoss(DeclusteredParity(4, 3, 1, 8), 1)
 WHOLE = (
     Striped(4, 4),
     *PARITY,
@@ -74,9 +76,10 @@ WHOLE = (
     SplitVolumes(4096, VOLUMES, 4),
     Volumes(4096, VOLUMES, 512),
     NODES,
+    *AFTER_LOSS,
 )
 # with parity no write may be left for later
-LEFT_OVER = tuple(layout for layout in WHOLE if layout not in (*PARITY, STRIPES))
+LEFT_OVER = tuple(layout for layout in WHOLE if layout not in (*PARITY, STRIPES, *AFTER_LOSS))
 LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 

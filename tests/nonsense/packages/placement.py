@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from nonsense.attack import ValidCall
 
-from storagekit.placement import Node, Replicas, Segments, Volume
+from storagekit.placement import Node, ParityGroups, Replicas, Segments, Volume
 from storagekit.workload.trace import RequestTrace
 
 LOOP = "arrays that only the event loop creates"
@@ -30,6 +30,7 @@ def segments():
 
 
 VALID_CALLS = {
+    "placement.AfterLoss": ValidCall(lambda: {"layout": ParityGroups(6, 2), "lost": 1}),
     "placement.Bricks": ValidCall(lambda: {"across": Replicas(2), "disks": 2, "unit": 128}),
     "placement.Coded": ValidCall(lambda: {"data": 2, "fragments": 3}),
     "placement.Declustered": ValidCall(lambda: {"bricks": 4, "copies": 2, "data": 2**20, "extent": 2048}),

@@ -21,6 +21,12 @@ def built(depth: int) -> engine.Scenario:
     return engine.Scenario(system(), sk.workload.ClosedLoop(requests, depth))
 
 
+@cache
+def degraded() -> engine.System:
+    layout = sk.placement.AfterLoss(sk.placement.ParityGroups(6, 2), 0)
+    return sk.System(sk.load_drive("atlas10k"), layout, sk.dispatch.Broadcast(), sk.schedule.FCFS(), slots=8)
+
+
 def streams(depth: int) -> engine.Scenario:
     requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 0.7)
     return engine.Scenario(system(), sk.workload.Threads(requests, depth))
@@ -127,6 +133,17 @@ VALID_CALLS = {
     "simulation.ratio": ValidCall(
         lambda: {"numerator": measured(), "denominator": measured() * 2, "dim": "seed", "level": 0.95},
         read_off(simulation.ratio),
+    ),
+    "simulation.rebuild_scenario": ValidCall(
+        lambda: {
+            "system": degraded(),
+            "users": sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 0.7),
+            "rate": 50.0,
+            "rebuild_rate": 1e6,
+            "chunk": 65536.0,
+            "requests": 20,
+            "seed": 0,
+        }
     ),
     "simulation.replay": ValidCall(
         lambda: {"trace": small_trace(), "system": system(), "scale": 1.0, "seed": 0, "measures": []},

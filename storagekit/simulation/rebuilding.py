@@ -1,0 +1,171 @@
+"""Scenarios of an array that has lost a drive: users' requests, and the rebuild as a background stream."""
+
+from typing import Annotated, cast
+
+import numpy as np
+from jaxtyping import Array, Int
+
+from storagekit.core.batching import addresses, real
+from storagekit.core.errors import InputError
+from storagekit.core.units import SECTOR
+from storagekit.core.validation import Count, Positive, Seed, instance_of, require, validate
+from storagekit.engine import Scenario, System, keys
+from storagekit.engine.run import addressed
+from storagekit.engine.system import MOST_NARROW
+from storagekit.placement import AfterLoss
+from storagekit.workload import PoissonArrivals, RandomRequests, RecordedArrivals, Requests
+from storagekit.workload.randomness import scramble
+
+# numbers of the streams
+USERS, REBUILD = 0, 1
+_SYSTEM = instance_of(System, "a System(...) with the placement sk.placement.AfterLoss(...)")
+_USERS = instance_of(RandomRequests, "a model of requests, such as sk.workload.RandomRequests(...)")
+
+
+@validate
+def rebuild_scenario(
+    system: Annotated[System, _SYSTEM],
+    users: Annotated[RandomRequests, _USERS],
+    *,
+    rate: Positive,
+    rebuild_rate: Positive | None = None,
+    chunk: Positive | None = None,
+    requests: Count = 20_000,
+    seed: Seed = 0,
+) -> Scenario:
+    """Return a scenario of users' requests at an array that has lost a drive, with or without a rebuild.
+
+    Parameters
+    ----------
+    system : System
+        The array. Its placement is an `AfterLoss`.
+    users : RandomRequests
+        Model of the users' requests.
+    rate : float
+        Users' requests per second. They arrive as a Poisson stream.
+    rebuild_rate : float, optional
+        Bytes of the lost drive that are restored per second, by default none.
+    chunk : float, optional
+        Bytes of each request of the rebuild, whole sectors; by default a stripe unit. In a `DeclusteredParity` a stripe
+        unit is the largest chunk, and it must be a multiple of the chunk.
+    requests : int
+        Number of users' requests.
+    seed : int
+        Seed of the arrival times, the addresses, and the beginning of the rebuild. A scenario has the same requests in
+        all runs: replications need scenarios with different seeds.
+
+    Returns
+    -------
+    Scenario
+        The scenario. Users have stream 0, and the rebuild has stream 1.
+
+    Raises
+    ------
+    InputError
+        If the placement is not an `AfterLoss` with one setting, or if a number is out of range.
+
+    Notes
+    -----
+    The requests of the rebuild arrive at constant intervals, in the order of their addresses from a random address. The
+    last address is followed by the first. They are asynchronous writes. All measures of response times therefore
+    describe the users' requests only. `by_stream(2)` measures the restored bytes per second, as `stream_throughput` of
+    stream 1. It is below `rebuild_rate` if the rebuild cannot keep its rate. The queues of the rebuild then grow during
+    the run, and the run may need `allow_held_up`.
+
+    Examples
+    --------
+    >>> import storagekit as sk
+    >>> from storagekit.simulation import by_stream, rebuild_scenario
+    >>> layout = sk.placement.AfterLoss(sk.placement.ParityGroups(6, 2))
+    >>> system = sk.System(sk.load_drive("atlas10k"), layout, sk.dispatch.Broadcast(), sk.schedule.FCFS())
+    >>> users = sk.workload.RandomRequests(sk.workload.FixedSize(8192), read_share=0.7)
+    >>> during = rebuild_scenario(system, users, rate=60.0, rebuild_rate=1e6, requests=4000)
+    >>> seen = sk.simulate(during, requests=4000, measures=by_stream(2))
+    >>> f"{float(seen.stream_throughput[1]) / 1e6:.1f} MB/s"
+    '1.0 MB/s'
+    """
+    layout = system.placement
+    if not isinstance(layout, AfterLoss):
+        raise InputError(
+            f"a rebuild with the placement {type(layout).__name__}: give a system with the placement AfterLoss(...)"
+        )
+    if np.size(system.placement.drives) > 1 or np.size(layout.lost) > 1 or np.size(layout.capacity(system.drive)) > 1:
+        raise InputError("a rebuild of layouts with several settings: make a scenario for each setting")
+    users.check(layout.capacity(system.drive))
+    with addressed(system.wide):
+        drawn = PoissonArrivals(users, rate).window(
+            layout.capacity(system.drive), cast(Array, keys([seed])[:, 0]), cast(Array, np.zeros(1, np.int32)), requests
+        )
+    columns = Requests(*(cast(Array, np.asarray(column)) for column in drawn.requests))
+    time = np.concatenate([[0.0], np.cumsum(np.asarray(drawn.gap, float)[:-1])])
+    if rebuild_rate is not None:
+        columns, time = _with_rebuild(system, columns, time, rebuild_rate, chunk, seed)
+    number = cast(Array, np.arange(len(time), dtype=np.int32))
+    columns = columns._replace(number=number, sector=addresses(columns.sector))
+    return Scenario(system, RecordedArrivals(columns, real(np.append(np.diff(time), np.inf)), clients=True))
+
+
+def _with_rebuild(
+    system: System, users: Requests, time: np.ndarray, rebuild_rate: float, chunk: float | None, seed: int
+) -> tuple[Requests, np.ndarray]:
+    """Return users' requests and requests of the rebuild in the order of their arrival, and the arrival times, s.
+
+    time: arrival times of the users' requests, s.
+    """
+    layout = system.placement
+    assert isinstance(layout, AfterLoss)
+    sectors = _sectors(layout, chunk)
+    draw = np.random.default_rng(seed)
+    period = sectors * SECTOR / rebuild_rate
+    arrival = np.arange(draw.uniform(0, period), time[-1], period)
+    address = _in_order(system, sectors, len(arrival), draw)
+    sector = int(layout.capacity(system.drive)) + address
+    same = np.zeros(len(arrival), np.int32)
+    receiving, address_hash = scramble(cast(Array, same + np.arange(len(arrival)))), scramble(cast(Array, sector))
+    stream = same + REBUILD
+    # The columns are in the order of the fields of `Requests`: a write for which no client waits.
+    rebuild = same, sector, same + sectors, same > 0, receiving, address_hash, same == 0, stream, stream
+    order = np.argsort(np.concatenate([time, arrival]), kind="stable")
+    columns = (cast(Array, np.concatenate([one, other])[order]) for one, other in zip(users, rebuild, strict=True))
+    return Requests(*columns), np.concatenate([time, arrival])[order]
+
+
+def _sectors(layout: AfterLoss, chunk: float | None) -> int:
+    """Return the number of sectors of a request of the rebuild.
+
+    Raises
+    ------
+    InputError
+        If the chunk is not whole sectors, or does not fit into the rows of the layout.
+    """
+    unit, longest = layout.layout.unit, layout.longest_rebuild
+    sectors = unit if chunk is None else chunk / SECTOR
+    require(sectors == int(sectors), "chunk", chunk, f"a multiple of {SECTOR}", "bytes")
+    if longest is not None:
+        fits = sectors <= longest and longest % sectors == 0
+        require(fits, "chunk", chunk, f"the stripe unit ({longest * SECTOR} bytes) or a divisor of it", "bytes")
+    return int(sectors)
+
+
+def _in_order(system: System, sectors: int, count: int, draw: np.random.Generator) -> Int[np.ndarray, "row"]:
+    """Return the addresses on the lost drive that successive requests of the rebuild restore.
+
+    Raises
+    ------
+    InputError
+        If the drive is smaller than a request, or the addresses need more bits than those of the system.
+    """
+    layout = system.placement
+    assert isinstance(layout, AfterLoss)
+    capacity, used = int(layout.capacity(system.drive)), int(layout.used(system.drive))
+    places = used // sectors
+    require(places >= 1, "chunk", sectors, f"at most {used}, the space used on a drive", "sectors")
+    if not system.wide and capacity + used > MOST_NARROW:
+        raise InputError(
+            f"a rebuild of {used} sectors in a layout of {capacity} sectors: both together need more than 32 bits; use "
+            "smaller drives, or a layout of 1.1 TB or more"
+        )
+    # More than half of the addresses of each drive have data, over any succession of as many addresses as drives.
+    ahead = np.arange(2 * count + 2 * int(layout.drives), dtype=np.int64)
+    address = (draw.integers(places) + ahead) % places * sectors
+    return address[np.asarray(layout.holds_data(cast(Array, address)))][:count]
