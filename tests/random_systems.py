@@ -152,7 +152,9 @@ def _after_loss(draws: Draws) -> AbstractPlacement:
     parities, full = draws.form.randint(1, 2), draws.form.random() < 0.3
     layout = ParityGroups(draws.form.randint(4, 6), parities, draws.form.randint(1, 2), _unit(draws), full)
     if draws.form.random() < 0.5:
-        layout = DeclusteredParity(draws.form.randint(5, 7), draws.form.randint(4, 5), parities, _unit(draws), full)
+        layout = DeclusteredParity(
+            draws.form.randint(5, 7), draws.form.randint(4, 5), parities, _unit(draws), full, slice_sectors=256
+        )
     return AfterLoss(layout, draws.number.randrange(4))
 
 
@@ -226,6 +228,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
             draws.form.randint(1, 2),
             _unit(draws),
             draws.form.random() < 0.3,
+            slice_sectors=256,
         ),
         "AfterLoss": _after_loss,
         "Coded": lambda draws: Coded(2, draws.form.randint(2, 4)),

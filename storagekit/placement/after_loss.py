@@ -70,7 +70,7 @@ class AfterLoss(AbstractPlacement):
     of lost data), and then writes the restored unit to spare space. The spare space is on the first drive after the
     groups in the order of a `DeclusteredParity` with spare space. In all other layouts it is an additional drive, which
     has the last number. All sectors of the request have the parity of the row of its first sector. In a
-    `DeclusteredParity` it must therefore lie within a stripe unit, and it has no parts where the lost drive has spare
+    `DeclusteredParity` it must lie within a slice, and it has no parts where the lost drive has spare
     space (see `holds_data`).
 
     Users' requests are served as if nothing had been restored yet. The simulated time is the beginning of a rebuild,
@@ -119,7 +119,8 @@ class AfterLoss(AbstractPlacement):
     @property
     def longest_rebuild(self) -> int | None:
         """Return the largest length of a request of the rebuild, sectors; None if only the drive limits it."""
-        return self.layout.unit if isinstance(self.layout, DeclusteredParity) else None
+        layout = self.layout
+        return layout.unit * layout.rows_a_slice if isinstance(layout, DeclusteredParity) else None
 
     def used(self, drive: AbstractLayout) -> int | Int[AnyArray, "..."]:
         """Return the number of sectors of each drive that the layout uses, including spare space that all drives share."""

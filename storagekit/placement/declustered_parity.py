@@ -9,12 +9,12 @@ from jaxtyping import Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import addresses, named, whole
-from storagekit.core.validation import Validator, require
+from storagekit.core.validation import SECTORS, Validator, require
 from storagekit.placement.base import stripe_unit
 from storagekit.placement.parity import AbstractParity, ParityRow, require_group
 from storagekit.placement.striped import UNIT, looked_up
 
-# Sectors of a slice, 16 MB: a rebuild reads and writes a slice of each drive in long accesses. ZFS dRAID has this size.
+# usual number of sectors of a slice, 16 MB, as in ZFS dRAID
 SLICE = 2**15
 _DISKS = Validator(least=3, most=4096, unit="drives", whole=True)
 # number of random orders of the drives, and the seed with which they are drawn
@@ -36,6 +36,8 @@ class DeclusteredParity(AbstractParity):
         Stripe unit, sectors, by default 64 KB.
     full_stripes : bool
         Whether a request is divided over all data units of a row, as in `ParityGroups`; by default false.
+    slice_sectors : int
+        Number of sectors of a slice, by default 16 MB. A slice has at least one row of each group.
 
     Raises
     ------
@@ -44,9 +46,9 @@ class DeclusteredParity(AbstractParity):
 
     Notes
     -----
-    Each slice of 16 MB of the drives has an order of the drives, which is divided into as many groups as possible. The
-    drives at the end of the order have spare space, so that the space of (`disks` modulo `group`) drives is distributed
-    over all drives.
+    Each slice of the drives has an order of the drives, which is divided into as many groups as possible. The drives at the
+    end of the order have spare space, so that the space of (`disks` modulo `group`) drives is distributed over all drives.
+    A rebuild can read and write a slice of a drive in long accesses.
 
     The order of slice r is one of 64 random orders, moved by r modulo `disks` drives. The random order changes after
     `disks` slices. Each drive therefore holds each unit of a row equally often, and all pairs have nearly equally many
@@ -60,6 +62,7 @@ class DeclusteredParity(AbstractParity):
     parities: Int[AnyArray, "..."] = eqx.field(converter=named("parities", whole), default=1)
     unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
     full_stripes: bool = eqx.field(static=True, default=False)
+    slice_sectors: int = eqx.field(static=True, default=SLICE, converter=partial(SECTORS, "slice_sectors"))
 
     def __check_init__(self):
         require_group(self.group, self.parities, self.full_stripes)
@@ -84,7 +87,7 @@ class DeclusteredParity(AbstractParity):
     @property
     def rows_a_slice(self) -> int:
         """Return the number of rows of a group in a slice, at least 1."""
-        return max(1, SLICE // self.unit)
+        return max(1, self.slice_sectors // self.unit)
 
     @property
     def spare_units(self):

@@ -46,8 +46,8 @@ def rebuild_scenario(
     rebuild_rate : float, optional
         Bytes of the lost drive that are restored per second, by default none.
     chunk : float, optional
-        Bytes of each request of the rebuild, whole sectors; by default a stripe unit. In a `DeclusteredParity` a stripe
-        unit is the largest chunk, and it must be a multiple of the chunk.
+        Bytes of each request of the rebuild, whole sectors; by default a stripe unit. In a `DeclusteredParity` a slice is
+        the largest chunk, and it must be a multiple of the chunk.
     requests : int
         Number of users' requests.
     seed : int
@@ -143,7 +143,7 @@ def _sectors(layout: AfterLoss, chunk: float | None) -> int:
     require(sectors == int(sectors), "chunk", chunk, f"a multiple of {SECTOR}", "bytes")
     if longest is not None:
         fits = sectors <= longest and longest % sectors == 0
-        require(fits, "chunk", chunk, f"the stripe unit ({longest * SECTOR} bytes) or a divisor of it", "bytes")
+        require(fits, "chunk", chunk, f"a slice ({longest * SECTOR} bytes) or a divisor of it", "bytes")
     return int(sectors)
 
 
@@ -165,7 +165,8 @@ def _in_order(system: System, sectors: int, count: int, draw: np.random.Generato
             f"a rebuild of {used} sectors in a layout of {capacity} sectors: both together need more than 32 bits; use "
             "smaller drives, or a layout of 1.1 TB or more"
         )
-    # More than half of the addresses of each drive have data, over any succession of as many addresses as drives.
-    ahead = np.arange(2 * count + 2 * int(layout.drives), dtype=np.int64)
+    # More than half of the slices of each drive have data, over any succession of as many slices as drives.
+    slice_of = 1 if layout.longest_rebuild is None else layout.longest_rebuild // sectors
+    ahead = np.arange(2 * count + 2 * int(layout.drives) * slice_of, dtype=np.int64)
     address = (draw.integers(places) + ahead) % places * sectors
     return address[np.asarray(layout.holds_data(cast(Array, address)))][:count]

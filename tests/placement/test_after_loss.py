@@ -203,7 +203,7 @@ def test_a_rebuild_of_a_row_without_a_parity_reads_all_data():
 def test_a_rebuild_of_declustered_rows_uses_the_spare_space_of_their_addresses(disks, group, parities):
     """The drives of address r are an order of all drives, moved by r; groups and spare space are successive in it."""
     lost, rows = 2, disks // group
-    layout = AfterLoss(DeclusteredParity(disks, group, parities, UNIT), lost)
+    layout = AfterLoss(DeclusteredParity(disks, group, parities, UNIT, slice_sectors=UNIT), lost)
     assert int(layout.drives) == disks + (disks % group == 0)
     assert layout.longest_rebuild == UNIT
     turns = np.arange(2 * disks)

@@ -16,7 +16,7 @@ from storagekit.dispatch import Broadcast
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import RAID5, DeclusteredParity, ParityGroups
-from storagekit.placement.declustered_parity import SLICE, orders
+from storagekit.placement.declustered_parity import orders
 from storagekit.queue import Depth, FairQueue
 from storagekit.schedule import FCFS
 
@@ -173,10 +173,10 @@ def test_a_full_stripe_reads_nothing_and_waits_for_its_slowest_drive(unfold, rec
 def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks, size, parities):
     """Over n slices, each drive holds each unit of a row once. All pairs have nearly as many rows in common."""
     # a slice has one row
-    layout, data = DeclusteredParity(disks, size, parities, SLICE, full_stripes=True), size - parities
+    layout, data = DeclusteredParity(disks, size, parities, 8, True, 8), size - parities
     groups, turns = disks // size, disks * orders(disks).shape[1] // disks
     rows = np.arange(turns * groups)
-    place = layout.locate(LARGE, asking(rows * data * SLICE)._replace(read=np.zeros(rows.size, bool)))
+    place = layout.locate(LARGE, asking(rows * data * 8)._replace(read=np.zeros(rows.size, bool)))
     used = np.array([np.asarray(layout.drive_of(np.array([position]), place)) for position in range(size)])
     assert all(len(set(row)) == size for row in used.T)
     for turn in range(turns):

@@ -26,8 +26,8 @@ LAYOUTS = [
     (ParityGroups(5, 1, 1, UNIT), 0),
     (ParityGroups(4, 2, 2, UNIT), 6),
     (ParityGroups(10, 2, 1, UNIT), 3),
-    (DeclusteredParity(7, 5, 2, UNIT), 4),
-    (DeclusteredParity(8, 4, 1, UNIT), 0),
+    (DeclusteredParity(7, 5, 2, UNIT, slice_sectors=UNIT), 4),
+    (DeclusteredParity(8, 4, 1, UNIT, slice_sectors=UNIT), 0),
 ]
 
 
@@ -141,7 +141,7 @@ def test_the_rebuild_keeps_its_rate_and_the_order_of_addresses(chunk):
 
 def test_the_rebuild_passes_over_the_spare_space_of_the_lost_drive_and_returns_to_the_first_address():
     layout, small = (
-        DeclusteredParity(7, 5, 2, UNIT),
+        DeclusteredParity(7, 5, 2, UNIT, slice_sectors=UNIT),
         ideal_drive(full_seek=1e-3, revolution=6e-3, cylinders=10, sectors_per_track=500),
     )
     array = system(layout, 4, small)
@@ -207,9 +207,13 @@ def test_impossible_rebuilds_raise():
         (lambda: rebuild_scenario(groups, USERS, rate=1.0, rebuild_rate=1e4, chunk=1000), "chunk 1000"),
         (
             lambda: rebuild_scenario(
-                system(DeclusteredParity(7, 5, 2, UNIT)), USERS, rate=1.0, rebuild_rate=1e4, chunk=2 * UNIT * SECTOR
+                system(DeclusteredParity(7, 5, 2, UNIT, slice_sectors=UNIT)),
+                USERS,
+                rate=1.0,
+                rebuild_rate=1e4,
+                chunk=2 * UNIT * SECTOR,
             ),
-            "the stripe unit .8192 bytes. or a divisor",
+            "a slice .8192 bytes. or a divisor",
         ),
         (lambda: rebuild_scenario(groups, USERS, rate=1.0, rebuild_rate=1e4, chunk=1e9), "chunk 1953125 sectors"),
         (
