@@ -296,6 +296,8 @@ def test_a_request_of_the_rebuild_reads_and_then_writes_the_spare(unfold, record
     full = AfterLoss(ParityGroups(4, 1, 1, 2000, full_stripes=True), 1)
     system = System(TURNING, full, Broadcast(), FCFS(), slots=4)
     # its length is not divided over the data
+    place = full.locate(TURNING, asking(sector, 30)._replace(read=np.array([False])))
+    assert int(full.sectors_of(place.missing, place, np.array([30]))[0]) == 30
     arrivals = recorded([0.0], sector=sector, sectors=30, read=False)
     tally, reports = unfold(Scenario(system, arrivals), phase=np.zeros(5))
     assert responses(reports) == pytest.approx({0: 509.6 + 3.0}, rel=1e-4)

@@ -61,6 +61,8 @@ VALID_CALLS = {
     ),
 }
 NOT_ATTACKED = {
+    "placement.AfterLoss.holds_data": "a method of a layout, whose arguments the engine and scenarios create",
+    "placement.AfterLoss.used": "a method of a layout, whose arguments the engine and scenarios create",
     "placement.Location": RESULT,
     "placement.Reach": RESULT,
     "placement.nearest_replica": LOOP,
