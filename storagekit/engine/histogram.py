@@ -1,8 +1,7 @@
-"""Histogram of response times with 32 bins for every factor of two. The bits of a float32 determine the bin.
+"""Histogram of response times with 64 bins for every factor of two. The bits of a float32 determine the bin.
 
 The loop stores the bin of each completion: two bytes for each event and run. The bins are counted after the run,
-because only then the measured part of the run is known. The middle of a bin differs from every value in the bin by at
-most 1/64 of the value.
+because only then the measured part of the run is known. Two values in the same bin differ by at most 1/64.
 """
 
 import jax
@@ -16,7 +15,7 @@ from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
 
 # number of bits of the mantissa that determine the bin, and number of the lower bits
-_KEPT, _BELOW = 5, 18
+_KEPT, _BELOW = 6, 17
 # range of the bins as powers of two, seconds: from a microsecond to a day and a half
 _SHORTEST, _LONGEST = -20, 17
 _FIRST = (127 + _SHORTEST) << _KEPT
@@ -61,14 +60,14 @@ def code(
     return jnp.where(counts, place + jnp.where(read, 1, 1 + BINS), NOTHING).astype(jnp.uint16)
 
 
-def middles() -> Float[np.ndarray, "bin"]:
-    """Return the middle of each bin, in seconds.
+def edges() -> Float[np.ndarray, "2 bin"]:
+    """Return the smallest and the largest value of each bin, in seconds.
 
-    It is 0 for the bin of times below a microsecond, and inf for the bin of times above 36 hours.
+    Both are 0 for the bin of times below a microsecond, and inf for the bin of times above 36 hours.
     """
-    octave, step = np.divmod(np.arange(BINS - 2), 1 << _KEPT)
-    inside = np.exp2(octave + float(_SHORTEST)) * (1 + (step + 0.5) / (1 << _KEPT))
-    return np.concatenate([[0.0], inside, [np.inf]])
+    octave, step = np.divmod(np.arange(BINS - 1), 1 << _KEPT)
+    inside = np.exp2(octave + float(_SHORTEST)) * (1 + step / (1 << _KEPT))
+    return np.stack([np.concatenate([[0.0], each, [np.inf]]) for each in (inside[:-1], inside[1:])])
 
 
 def binned(
@@ -99,36 +98,71 @@ def binned(
 
 
 def quantiles(
-    counts: Int[np.ndarray, "lane bin"], shares: Float[np.ndarray, "quantile"]
+    counts: Int[np.ndarray, "lane bin"], shares: Float[np.ndarray, "quantile *#lane"]
 ) -> Float[np.ndarray, "quantile lane"]:
     """Return quantiles of binned response times.
 
-    Each request counts as the middle of its bin. Between two requests the quantile is interpolated as by
-    `numpy.quantile`.
+    The requests of a bin count as evenly distributed over the bin. Between two requests the quantile is interpolated as
+    by `numpy.quantile`.
 
     Parameters
     ----------
     counts : array of int, shape `[lane, bin]`
         Number of requests in each bin.
-    shares : array of float, shape `[quantile]`
+    shares : array of float, shape `[quantile]` or `[quantile, lane]`
         Shares of the requests, from 0 to 1.
 
     Returns
     -------
     array of float, shape `[quantile, lane]`
         Response time below which each share of the requests lies, seconds; NaN for a run without requests.
+
+    Notes
+    -----
+    If each request counted as the middle of its bin, the quantiles of all runs would be multiples of the width of a
+    bin. The error would be the same in all runs, so that the differences between the runs would not show it.
     """
-    cumulated, at = np.cumsum(counts, axis=-1), middles()
+    cumulated = np.cumsum(counts, axis=-1)
     found = []
     for share in shares:
         rank = share * (cumulated[..., -1] - 1)
-        low, high = (at[_bin_of(cumulated, one)] for one in (np.floor(rank), np.ceil(rank)))
+        low, high = (_time_of(counts, cumulated, one) for one in (np.floor(rank), np.ceil(rank)))
         gap = np.subtract(high, low, out=np.zeros_like(low), where=high > low)
         between = low + gap * (rank - np.floor(rank))
         found.append(np.where(cumulated[..., -1] > 0, between, np.nan))
     return np.stack(found)
 
 
-def _bin_of(cumulated: Int[np.ndarray, "lane bin"], rank: Float[np.ndarray, "lane"]) -> Int[np.ndarray, "lane"]:
-    """Return the bin of the request with the given rank in each run. Ranks begin at 0."""
-    return np.minimum((cumulated <= rank[..., None]).sum(axis=-1), BINS - 1)
+def _time_of(
+    counts: Int[np.ndarray, "lane bin"], cumulated: Int[np.ndarray, "lane bin"], rank: Float[np.ndarray, "lane"]
+) -> Float[np.ndarray, "lane"]:
+    """Return the response time of the request with the given rank in each run, seconds. Ranks begin at 0."""
+    at = np.minimum((cumulated <= rank[..., None]).sum(axis=-1), BINS - 1)
+    inside, until = (np.take_along_axis(of, at[..., None], axis=-1)[..., 0] for of in (counts, cumulated))
+    low, high = (edge[at] for edge in edges())
+    width = np.subtract(high, low, out=np.zeros_like(low), where=np.isfinite(high))
+    return low + width * (rank - (until - inside) + 0.5) / np.maximum(inside, 1)
+
+
+def counts_until(
+    counts: Int[np.ndarray, "lane bin"], times: Float[np.ndarray, "quantile lane"]
+) -> Float[np.ndarray, "quantile lane"]:
+    """Return the number of binned response times that are at most a given time.
+
+    The requests of a bin count as evenly distributed over the bin.
+
+    Parameters
+    ----------
+    counts : array of int, shape `[lane, bin]`
+        Number of requests in each bin.
+    times : array of float, shape `[quantile, lane]`
+        Times, seconds.
+
+    Returns
+    -------
+    array of float, shape `[quantile, lane]`
+        Number of requests, with a fraction for a part of a bin.
+    """
+    ends, cumulated = edges()[1, :-1], np.cumsum(counts, axis=-1)
+    found = [np.interp(some, ends, of[:-1]) for some, of in zip(times.T, cumulated, strict=True)]
+    return np.stack(found, axis=-1)

@@ -15,7 +15,6 @@ from storagekit.plan.question import Question
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.sharing_question import SharesQuestion, numbers
 from storagekit.plan.simulating import (
-    MANY_TRANSIENTS,
     MEAN,
     OVERLOAD,
     layout_requests,
@@ -26,6 +25,7 @@ from storagekit.plan.simulating import (
     simulate,
 )
 from storagekit.simulation import Measure, by_stream, interval
+from storagekit.simulation.quantiles import HIGH, LOW, POOLED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -102,12 +102,12 @@ def _rows(one: _Candidate, data: "xr.Dataset") -> list[CheckRow]:
     """Return the predicted and the simulated values of a candidate. data: measures for each seed."""
     summary, rows = interval(data), []
     for number, ((name, measure), predicted) in enumerate(one.predicted.items()):
-        found = _measured(summary, measure, number)
-        simulated, low, high = (float(found.sel(statistic=each)) for each in ("mean", "low", "high"))
         if measure in _QUANTILES:
-            # the requests of all runs give the quantile, and the differences between runs its interval
-            all_of_them = float(data.pooled_response_quantile.sel(quantile=_QUANTILES[measure]))
-            simulated, low, high = (value + all_of_them - simulated for value in (simulated, low, high))
+            names = (POOLED, LOW, HIGH)
+            simulated, low, high = (float(data[each].sel(quantile=_QUANTILES[measure])) for each in names)
+        else:
+            found = _measured(summary, measure, number)
+            simulated, low, high = (float(found.sel(statistic=each)) for each in ("mean", "low", "high"))
         rows.append(CheckRow(name, measure, predicted, simulated, low, high, one.limits.get(measure)))
     return rows
 
@@ -121,8 +121,6 @@ def _measured(data: "xr.Dataset", measure: str, number: int) -> "xr.DataArray":
     """Return the simulated variable that corresponds to a measure of a check. number: number of the stream."""
     if measure == "rate":
         return data.stream_throughput.isel(stream=number)
-    if measure in _QUANTILES:
-        return data.response_quantile.sel(quantile=_QUANTILES[measure])
     return data.request_rate if measure == "throughput" else data.response
 
 
@@ -171,14 +169,14 @@ def check_schemes(
     limits = {name: limit for name, limit in {"mean": needs.mean, "p99": needs.tail}.items() if limit is not None}
     candidates = []
     for one in ranking:
-        length = requests or scheme_requests(needs, one.utilization, MANY_TRANSIENTS)
+        length = requests or scheme_requests(needs, one.utilization)
         candidates.append(
             _Candidate(
                 scheme_scenario(needs, one.scheme, scheduler, one.mean),
                 {(one.name, measure): getattr(one, measure) for measure in measures},
                 requests=length,
-                # two transients of ten
-                warm_up=length // 5,
+                # two transients of six
+                warm_up=length // 3,
                 rate=needs.rate,
                 limits=limits,
                 cause=one.scheme.caveat,

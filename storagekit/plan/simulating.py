@@ -61,8 +61,8 @@ _ROOM = 3
 _TRACK, _UNIT = 509, 8
 # Number of requests in a run of a scheme: minimum, maximum, and multiple of the number of outstanding requests.
 _ENOUGH, _LONGEST, _TIMES = 6000, 400_000, 12
-# Length of a run in transients: for an estimate with an error of some percent, and for a check with intervals.
-FEW_TRANSIENTS, MANY_TRANSIENTS = 6, 10
+# Length of a run in transients. The first two are the warm-up.
+_TRANSIENTS = 6
 # Maximum utilization for which the length of a run is determined.
 NEARLY_SATURATED = 0.95
 # If a smaller share of the arriving requests than this is served, the disks count as overloaded.
@@ -205,8 +205,8 @@ def _queue(needs: Requirements, scheme: Scheme, mean: float) -> Depth | None:
     return None if few else Depth(needs.queue_depth)
 
 
-def scheme_requests(needs: Requirements, busy: float, transients: float = FEW_TRANSIENTS) -> int:
-    """Return the number of requests in a run at utilization `busy` that lasts a number of transients.
+def scheme_requests(needs: Requirements, busy: float) -> int:
+    """Return the number of requests in a run at utilization `busy`, which lasts six transients.
 
     The transient of a queue lasts about 1/(1 - sqrt(busy))^2 service times (the relaxation time of an M/M/1 queue).
     """
@@ -214,7 +214,7 @@ def scheme_requests(needs: Requirements, busy: float, transients: float = FEW_TR
         assert needs.outstanding is not None
         return max(_ENOUGH, _TIMES * needs.outstanding)
     forgets = busy / (1 - min(busy, NEARLY_SATURATED) ** 0.5) ** 2
-    return min(_LONGEST, max(_ENOUGH, int(transients * forgets * needs.disks)))
+    return min(_LONGEST, max(_ENOUGH, int(_TRANSIENTS * forgets * needs.disks)))
 
 
 def shares_scenario(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario:

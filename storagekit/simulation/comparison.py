@@ -18,7 +18,7 @@ from storagekit.simulation.experiment import listed
 from storagekit.simulation.measures import Measure
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import MOST, fewest, provided
-from storagekit.simulation.quantiles import POOLED
+from storagekit.simulation.quantiles import HIGH, LOW, POOLED
 from storagekit.simulation.run_length import Extent, extent
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import compile_lanes, measured_lanes
@@ -221,7 +221,7 @@ def _seeds(
         used = min(len(some), left)
         found = measured_lanes(scenarios, some, length, measures, padded=False, quiet=True)
         # its quantiles of all seeds would be those of some seeds
-        parts.append(found.data.drop_vars(POOLED, errors="ignore").isel(lane=slice(0, used)))
+        parts.append(found.data.drop_vars([POOLED, LOW, HIGH], errors="ignore").isel(lane=slice(0, used)))
         waited += float(found.waited[:used].sum())
         bar.update(used)
         left -= used

@@ -1,23 +1,34 @@
-"""Quantiles of response times that every result contains."""
+"""Quantiles of response times that every result contains, and their confidence intervals over several seeds.
+
+References
+----------
+Woodruff, R. S. (1952), Confidence intervals for medians and other position measures, Journal of the American
+Statistical Association 47.
+"""
 
 from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from storagekit.core.streaming_quantiles import StreamingQuantiles
+from storagekit.core.student_t import half_width
 from storagekit.engine import quantiles
+from storagekit.engine.histogram import counts_until
 from storagekit.simulation.measures import QUANTILES
 
 SHARES = (0.5, 0.95, 0.99, 0.999)
 ALL, READS, WRITES = QUANTILES
 POOLED = "pooled_response_quantile"
+LOW, HIGH = f"{POOLED}_low", f"{POOLED}_high"
 _MEANINGS = {
     ALL: "quantiles of the response time of requests, without asynchronous writes",
     READS: "quantiles of the response time of reads",
     WRITES: "quantiles of the response time of writes, without asynchronous writes",
     POOLED: "quantiles of the response time of the requests of all seeds",
+    LOW: "lower ends of the 95% intervals of the quantiles of all seeds",
+    HIGH: "upper ends of the 95% intervals of the quantiles of all seeds",
 }
 
 
@@ -35,15 +46,53 @@ def from_bins(bins: Int[np.ndarray, "2 lane bin"], seeds: int) -> xr.Dataset:
     -------
     Dataset
         Quantiles of the response times of requests, reads and writes, seconds, with the dimensions `quantile` and
-        `lane`. With several seeds, also the quantiles over the requests of all seeds of a point, the same for each of
-        its runs.
+        `lane`. With several seeds, also the quantiles over the requests of all seeds of a point with their 95%
+        intervals (see `pooled`), the same for each of its runs.
     """
     counts = {ALL: bins.sum(axis=0), READS: bins[0], WRITES: bins[1]}
-    if seeds > 1:
-        points = counts[ALL].reshape(-1, seeds, bins.shape[-1]).sum(axis=1)
-        counts[POOLED] = np.repeat(points, seeds, axis=0)
     found = {name: quantiles(some, np.array(SHARES)) for name, some in counts.items()}
+    if seeds > 1:
+        points = pooled(counts[ALL].reshape(-1, seeds, bins.shape[-1]))
+        found |= {
+            name: np.repeat(values, seeds, axis=-1) for name, values in zip((POOLED, LOW, HIGH), points, strict=True)
+        }
     return _labelled({name: (("quantile", "lane"), values) for name, values in found.items()})
+
+
+def pooled(counts: Int[np.ndarray, "point seed bin"]) -> Float[np.ndarray, "3 quantile point"]:
+    """Return the quantiles over the requests of all runs of each point, and the ends of their 95% intervals.
+
+    Parameters
+    ----------
+    counts : array of int, shape `[point, seed, bin]`
+        Number of requests of each independent run in each bin.
+
+    Returns
+    -------
+    array of float, shape `[3, quantile, point]`
+        The quantiles, and the lower and upper ends of their intervals, seconds. The ends lie between the shortest and
+        the longest response time. They are NaN for a point without requests.
+
+    Notes
+    -----
+    The interval is Woodruff's. For the quantile q of share p, each run has a share of its requests that take at most q.
+    These shares have a mean of p, and their differences between runs give its half-width h by Student's t. The ends of
+    the interval are the quantiles of the shares p - h and p + h of all requests.
+
+    The differences between the quantiles of the runs would give an interval that is too narrow. If a run is short or
+    heavily loaded, the largest response times of the whole sample are in a few runs, which determine the pooled
+    quantile, but which change the quantiles of the other runs not at all.
+    """
+    runs, whole = counts.shape[1], counts.sum(axis=1)
+    shares = np.array(SHARES)
+    at = quantiles(whole, shares)
+    until = np.stack([counts_until(counts[:, run], at) for run in range(runs)])
+    requests = counts.sum(axis=-1).T[:, None]
+    # the mean share is a ratio of two sums over runs, and these are its residuals
+    residuals = (until - shares[:, None] * requests) / np.maximum(requests.mean(axis=0), 1)
+    half = half_width(runs) * residuals.std(axis=0, ddof=1) / np.sqrt(runs)
+    ends = [quantiles(whole, np.clip(shares[:, None] + sign * half, 0, 1)) for sign in (-1, 1)]
+    return np.stack([at, *ends])
 
 
 def from_streams(times: Mapping[str, StreamingQuantiles]) -> xr.Dataset:

@@ -15,7 +15,7 @@ from storagekit.engine import Record, ResponseBins, Runner, Scenario, Tally, bat
 from storagekit.engine.batch import STRIDE
 from storagekit.simulation.batches import kept, stretched
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
-from storagekit.simulation.quantiles import POOLED, from_bins
+from storagekit.simulation.quantiles import HIGH, LOW, POOLED, from_bins
 from storagekit.simulation.run_length import Extent, Precision
 from storagekit.simulation.standard_measures import ASYNCHRONOUS, HELD_UP, READ_RESPONSE, READS, WRITE_RESPONSE, WRITES
 from storagekit.simulation.warm_up import BATCHES, share_to_leave_out
@@ -140,9 +140,10 @@ def of_points(extent: Extent) -> list[str]:
     Returns
     -------
     list of str
-        `warm_up`, the quantiles of all seeds together, and the names of the half-widths.
+        `warm_up`, the quantiles of all seeds together with their intervals, and the names of the half-widths.
     """
-    return ["warm_up", POOLED, *(half_width_of(name) for name in (extent.precision.wanted if extent.precision else ()))]
+    wanted = extent.precision.wanted if extent.precision else ()
+    return ["warm_up", POOLED, LOW, HIGH, *map(half_width_of, wanted)]
 
 
 def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:

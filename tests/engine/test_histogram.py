@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.engine import binned, quantiles
-from storagekit.engine.histogram import BINS, NOTHING, code, middles
+from storagekit.engine.histogram import BINS, NOTHING, code, counts_until, edges
 
-# half a bin, and the rounding of float32
+# the width of a bin, and the rounding of float32
 WITHIN = 1 / 64 + 1e-6
 TIMES = st.lists(st.floats(2**-20, 2**16, width=32), min_size=1, max_size=40)
 
@@ -27,12 +27,14 @@ def counts(noted: np.ndarray) -> np.ndarray:
 
 
 @given(st.floats(2**-20, 2**16, width=32))
-def test_the_middle_of_a_bin_differs_from_its_times_by_at_most_a_sixty_fourth(time):
-    assert middles()[codes([time])[0] - 1] == pytest.approx(time, rel=WITHIN)
+def test_a_bin_contains_its_times_and_has_a_width_of_at_most_a_sixty_fourth(time):
+    low, high = edges()[:, codes([time])[0] - 1]
+    assert low <= time < high <= low * WITHIN + low
 
 
 def test_times_too_short_or_too_long_for_all_bins():
-    assert middles()[codes([0.0, -1e-9, 9e-7, 2e5, np.inf]) - 1].tolist() == [0, 0, 0, np.inf, np.inf]
+    ends = [0, 0, 0, np.inf, np.inf]
+    assert edges()[:, codes([0.0, -1e-9, 9e-7, 2e5, np.inf]) - 1].tolist() == [ends, ends]
 
 
 @given(TIMES)
@@ -40,6 +42,22 @@ def test_quantiles_agree_with_numpy_within_a_sixty_fourth(times):
     shares = np.array([0.0, 0.3, 0.5, 0.95, 0.999, 1.0])
     found = quantiles(counts(codes(times))[0], shares)[:, 0]
     np.testing.assert_allclose(found, np.quantile(np.float32(times), shares), rtol=WITHIN)
+
+
+def test_quantiles_differ_within_a_bin():
+    """The bin begins at 1 s. If its requests all counted as its middle, all quantiles would be equal."""
+    times = 1 + np.arange(1000) / 1000 / 64
+    shares = np.array([0.1, 0.5, 0.9])
+    bins = counts(codes(times))[0]
+    found = quantiles(bins, shares)
+    np.testing.assert_allclose(found[:, 0], np.quantile(times, shares), rtol=1e-5)
+    np.testing.assert_allclose(counts_until(bins, found)[:, 0], 1000 * shares, atol=1)
+
+
+def test_the_number_of_requests_until_a_time_is_that_of_all_times_in_earlier_bins():
+    bins = counts(codes([0.0, 1.0, 2.0, 4.0]))[0]
+    until = counts_until(bins, np.array([[0.0, 0.5, 1.5, 3.0, 5.0, np.nan]]).T)[:, 0]
+    np.testing.assert_array_equal(until, [1, 1, 2, 3, 4, np.nan])
 
 
 def test_reads_and_writes_are_counted_separately_and_only_where_they_count():
@@ -59,4 +77,4 @@ def test_only_kept_chunks_count_each_in_its_batch_element():
     reads, _ = binned(codes(times.ravel()).reshape(times.shape), kept)
     for element in range(2):
         expected = np.sort(times[kept[:, element], :, element].ravel())
-        np.testing.assert_allclose(middles()[np.flatnonzero(reads[element])], expected, rtol=WITHIN)
+        np.testing.assert_allclose(edges()[0, np.flatnonzero(reads[element])], expected, rtol=WITHIN)

@@ -349,9 +349,8 @@ def test_a_cause_is_named_only_if_longer_runs_confirm_it(monkeypatch):
         found = xr.Dataset(
             {name: (dims, spread[None] * {"response": mean}.get(name, 500.0)) for name, dims in data.items()}
         )
-        return found.assign(response_quantile=quantiles, pooled_response_quantile=quantiles.isel(seed=0)).assign_attrs(
-            requests_per_run=requests, seeds=list(seeds)
-        )
+        pooled = {f"pooled_response_quantile{end}": quantiles.isel(seed=0) for end in ("", "_low", "_high")}
+        return found.assign(pooled).assign_attrs(requests_per_run=requests, seeds=list(seeds))
 
     monkeypatch.setattr("storagekit.plan.checking.simulate", simulated)
     monkeypatch.setattr("storagekit.plan.checking.made_jointly", lambda made: dict(made[0]))
