@@ -345,15 +345,15 @@ class Parity(Scheme):
     def _operations_after_loss(self, reads: float) -> tuple[Operation, ...]:
         """Return the kinds of requests to a group that has lost a disk. reads: share of reads."""
         group, data, parities, hit, writes = self.group, self.data, self.parities, self._hit, 1 - reads
-        # in rows without a lost unit
+        # kinds of requests (reads, writes, returns) with their shares, first those in rows without a lost unit
         found = [
-            (one.share * (1 - hit), one.reads, one.writes, one.returns) for one in operations_of(self.shape, reads)
+            ((one.reads, one.writes, one.returns), one.share * (1 - hit)) for one in operations_of(self.shape, reads)
         ]
         if self.full_stripes:
             # a read of lost data reads parity instead, and a write leaves out the lost unit
-            found += [(reads * hit, data, 0, False), (writes * hit, 0, group - 1, False)]
+            found += [((data, 0, False), reads * hit), ((0, group - 1, False), writes * hit)]
         else:
-            found += [(reads * hit * (group - 1) / group, 1, 0, False), (reads * hit / group, data, 0, False)]
+            found += [((1, 0, False), reads * hit * (group - 1) / group), ((data, 0, False), reads * hit / group)]
             # The lost unit is the data of a write, parity, or other data. The new parity is calculated from the old data and
             # parity, or from the other data of the row; lost data are calculated from parity first.
             own = data - 1, parities, False
@@ -361,11 +361,9 @@ class Parity(Scheme):
             # without other parity there is nothing to calculate
             parity = parity if parities > 1 else (0, 1, False)
             other = (1 + parities, 1 + parities, True) if parities < data else (data, 1 + parities, False)
-            for units, kind in ((1, own), (parities, parity), (data - 1, other)):
-                found.append((writes * hit * units / group, *kind))
-        shares: dict[tuple, float] = {}
-        for share, *kind in found:
-            shares[*kind] = shares.get((*kind,), 0.0) + share
+            units = ((own, 1), (parity, parities), (other, data - 1))
+            found += [(kind, writes * hit * count / group) for kind, count in units]
+        shares = {kind: sum(share for each, share in found if each == kind) for kind, _ in found}
         return tuple(Operation(share, *kind) for kind, share in shares.items() if share > 0)
 
     @property

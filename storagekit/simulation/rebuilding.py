@@ -16,6 +16,8 @@ from storagekit.placement import AfterLoss
 from storagekit.workload import PoissonArrivals, RandomRequests, RecordedArrivals, Requests
 from storagekit.workload.randomness import scramble
 
+# largest number of requests of a rebuild
+_MOST = 10_000_000
 # numbers of the streams
 USERS, REBUILD = 0, 1
 _SYSTEM = instance_of(System, "a System(...) with the placement sk.placement.AfterLoss(...)")
@@ -117,6 +119,14 @@ def _with_rebuild(
     sectors = _sectors(layout, chunk)
     draw = np.random.default_rng(seed)
     period = sectors * SECTOR / rebuild_rate
+    lasts = max(float(time[-1]), period)
+    require(
+        lasts <= _MOST * period,
+        "rebuild rate",
+        rebuild_rate,
+        f"at most {_MOST * sectors * SECTOR / lasts:.3g}, so that at most {_MOST} requests restore data",
+        "bytes/s",
+    )
     arrival = np.arange(draw.uniform(0, period), time[-1], period)
     address = _in_order(system, sectors, len(arrival), draw)
     sector = int(layout.capacity(system.drive)) + address

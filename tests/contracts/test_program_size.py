@@ -76,7 +76,7 @@ def smallest() -> int:
 
 @pytest.mark.parametrize(("kind", "name"), slow_but(COMPARING, COMPONENTS), ids=lambda value: KINDS.get(value, value))
 def test_a_component_does_not_multiply_the_program(smallest, kind, name):
-    draws = Draws(random.Random(0), random.Random(0), drives=4, bricks=4, spare=3)
+    draws = Draws(0, random.Random(0), random.Random(0), drives=4, bricks=4, spare=3)
     scenario = plain(**PARTNERS.get(name, {}), **{KINDS[kind]: MAKERS[kind][name](draws)})
     assert size(scenario) < MOST * smallest
 
