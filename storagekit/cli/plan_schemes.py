@@ -137,11 +137,15 @@ def schemes(
     )
     rebuild_rate = None if rebuild_mb_s is None else rebuild_mb_s * _MB
     loss = _loss(afr, detection_hours, bit_error_rate)
-    more = {}
-    if after_failure or rebuild_rate is not None:
-        more["after_failure"] = lambda: answer.after_failure(rebuild_rate)
-    if loss is not None:
-        more["durability"] = lambda: _durable(answer, **loss, rebuild_rate=rebuild_rate)
+    wanted = after_failure or rebuild_rate is not None
+    if wanted and outstanding is not None:
+        raise InputError(
+            "--after-failure or --rebuild-mb-s with --outstanding: the formulas need the load of the disks; give --rate"
+        )
+    more = {
+        "after_failure": (lambda: answer.after_failure(rebuild_rate)) if wanted else lambda: None,
+        "durability": (lambda: _durable(answer, **loss, rebuild_rate=rebuild_rate)) if loss else lambda: None,
+    }
     _report(answer, more, check, charts, as_json)
 
 

@@ -32,6 +32,7 @@ PAGES: dict[str, str] = {
     "striping": "when to stripe a large request over several agents",
     "sessions": "the number of sessions that can be guaranteed, by striping width and unit",
     "array": "a ranking of all schemes for given drives and data",
+    "failure": "response times, rebuild and data loss after the failure of a disk",
     "sr_array": "spare capacity used for speed: striping, rotational replicas, mirrors",
     "protocol": "throughput of four protocols that select a replica, by load",
     "adaptive": "distribution of the load over nodes of different speeds under ARS",

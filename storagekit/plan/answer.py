@@ -102,12 +102,13 @@ def require_feasible(feasible: bool, binding: Binding, what: str = "check") -> N
 def text_table(titles: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> list[str]:
     """Return the lines of a table. The first column is aligned to the left, the other columns to the right.
 
-    The first column is two characters wider than its longest text, and at least as wide as the first of `widths`.
+    Each column is at least as wide as its number in `widths`, and wider than its longest text.
     """
     every = [titles, *rows]
     first = max(widths[0], *(2 + len(row[0]) for row in every))
+    others = [max(width, *(1 + len(row[at]) for row in every)) for at, width in enumerate(widths[1:], 1)]
     lines = (
-        f"  {name:<{first}}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        f"  {name:<{first}}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))
         for name, *cells in every
     )
     return [line.rstrip() for line in lines]

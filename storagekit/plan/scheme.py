@@ -43,7 +43,7 @@ class SchemeFigures(NamedTuple):
     utilization: float
 
 
-class AfterLoss(NamedTuple):
+class DegradedWork(NamedTuple):
     """The work of the disks while one disk is lost, and of its rebuild.
 
     Parameters
@@ -59,7 +59,7 @@ class AfterLoss(NamedTuple):
     moved : float
         Bytes that each of these disks reads or writes for each restored byte.
     together : int
-        Number of these disks that do so at the same time.
+        Number of these disks that a request of the rebuild occupies at the same time.
     content : float
         Share of the used space of a disk that has to be restored, 0 to 1; the rest is spare space.
     again : float
@@ -132,7 +132,7 @@ class Scheme(ABC):
         """Return the capacity for data in bytes, on disks of `capacity` bytes each."""
         return self.disks * capacity / self.shape.room
 
-    def after_loss(self, reads: float) -> AfterLoss | None:
+    def after_loss(self, reads: float) -> DegradedWork | None:
         """Return the work of the disks while one disk is lost; None, the default, without a formula or redundancy.
 
         reads: share of reads.
@@ -210,7 +210,7 @@ class Mirrored(Scheme):
             return None
         # the other disks of the mirror serve the requests of the lost disk, and one of them is read to restore it
         shape = replace(self.shape, heads=left, written=left)
-        return AfterLoss((left + 1) / self.layout.disks, left, shape, None, 1 / left, 1, again=1 / left)
+        return DegradedWork((left + 1) / self.layout.disks, left, shape, None, 1 / left, 1, again=1 / left)
 
     @property
     def sort(self):
@@ -335,11 +335,11 @@ class Parity(Scheme):
         shape = replace(self.shape, group=self.group - 1)
         found = self._operations_after_loss(reads)
         moved = self.data / (self.group - 1)
-        return AfterLoss(1 / self.groups, self.group - 1, shape, found, moved, self.data, again=moved)
+        return DegradedWork(1 / self.groups, self.group - 1, shape, found, moved, self.data, again=moved)
 
     @property
     def _hit(self) -> float:
-        """Return the probability that the lost disk is in the row of a request, if it is one of the disks with more work."""
+        """Return the probability that the row of a request has a unit on the lost disk, in groups with more work."""
         return 1.0
 
     def _operations_after_loss(self, reads: float) -> tuple[Operation, ...]:
@@ -463,7 +463,7 @@ class SpreadParity(Parity):
         # the disks also write to their spare space
         moved, content = (self.data + spare) / (count - 1), self.groups * self.group / count
         found = self._operations_after_loss(reads)
-        return AfterLoss(1.0, count - 1, shape, found, moved, self.data + spare, content, replaced=not spare)
+        return DegradedWork(1.0, count - 1, shape, found, moved, self.data + spare, content, replaced=not spare)
 
     def redundancy(self, capacity):
         return Redundancy(self.data, self.parities, pool=self.count, capacity=capacity)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from storagekit.analytic.array.disk_load import Background
-from storagekit.analytic.array.loaded import Loaded
+from storagekit.analytic.array.disk_load import NO_BACKGROUND, BackgroundAccesses
+from storagekit.analytic.array.loaded import Loaded, overloaded
 from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.binding import Binding
@@ -18,13 +18,13 @@ from storagekit.core.validation import POSITIVE
 from storagekit.plan.answer import RankedAnswer, finite, text_table
 from storagekit.plan.predicting import Prediction, loaded, sizes_on, used_share
 from storagekit.plan.requirements import Requirements
-from storagekit.plan.scheme import AfterLoss, Scheme
+from storagekit.plan.scheme import DegradedWork, Scheme
 
 # bytes that a rebuild reads or writes of a disk at once: by default, and the limits
 CHUNK = 2.0**20
 Chunk = Annotated[float, POSITIVE.up_to(2**24)]
 # number of steps of the search for the largest rate of a rebuild
-_HALVINGS = 40
+_HALVINGS = 20
 # number of schemes in the text of an answer
 _SHOWN = 10
 _TITLES = "scheme", "mean ms", "p99 ms", "lost: mean", "p99", "busiest", "max MB/s"
@@ -40,6 +40,9 @@ class Served(NamedTuple):
     utilization: float
 
 
+_UNKNOWN = Served(math.nan, math.nan, math.nan)
+
+
 @dataclass(frozen=True)
 class SchemeAfterFailure:
     """The response times of a scheme before and after the loss of a disk.
@@ -51,14 +54,13 @@ class SchemeAfterFailure:
     lost : Served
         Values while a disk is lost and nothing is rebuilt.
     rebuilding : Served
-        Values at the beginning of the rebuild, while everything is still to be restored. They are equal to `lost` without
-        a rebuild rate.
+        Values at the beginning of the rebuild, while everything is still to be restored; NaN without a rebuild rate.
     rebuild : float
         Time in seconds to restore a disk at the rate of the rebuild. It is infinite if the rate is above `fastest`, and NaN
         without a rebuild rate.
     fastest : float
-        Rate of the rebuild, bytes restored a second, that the disks can just keep under the load; 0 if they are overloaded
-        without a rebuild.
+        Largest rate of the rebuild, bytes restored a second, that the disks can keep under the load, and that a spare disk
+        can write; 0 if the disks are overloaded without a rebuild.
     """
 
     prediction: Prediction
@@ -159,7 +161,9 @@ class FailureRanking(RankedAnswer[SchemeAfterFailure]):
         """Return the reason why no scheme has values after a failure; the constraint "none" if there is one."""
         if self.ranking:
             return Binding("none")
-        return Binding("no scheme with redundancy has a formula", remedy="ask with tolerate=1")
+        if self.unknown:
+            return Binding("no formula for these schemes", remedy="leave out families, to include RAID 1 to 60")
+        return Binding("no scheme of the ranking has redundancy", remedy="ask with tolerate=1, and at least two disks")
 
     def _lines(self):
         if not self.ranking:
@@ -168,11 +172,12 @@ class FailureRanking(RankedAnswer[SchemeAfterFailure]):
         if self.rebuild_rate is not None:
             first += f", and while it is rebuilt at {self.rebuild_rate / 1e6:g} MB/s"
         best = self.ranking[0]
-        if math.isfinite(best.rebuilding.mean):
-            first += f": {best.name} has the shortest mean response time, {best.rebuilding.mean / MS:.1f} ms"
+        mean = best.lost.mean if self.rebuild_rate is None else best.rebuilding.mean
+        if math.isfinite(mean):
+            first += f": {best.name} has the shortest mean response time, {mean / MS:.1f} ms"
         else:
             fastest = max(self.ranking, key=lambda one: one.fastest)
-            first += f": all schemes are overloaded; {fastest.name} allows at most {fastest.fastest / 1e6:.1f} MB/s"
+            first += f": no scheme can do this; {fastest.name} allows at most {fastest.fastest / 1e6:.1f} MB/s"
         titles = _TITLES if self.rebuild_rate is None else _TITLES + _REBUILT
         rows = [_row(one)[: len(titles)] for one in self.ranking[:_SHOWN]]
         more = len(self.ranking) - len(rows)
@@ -193,7 +198,7 @@ def _row(one: SchemeAfterFailure) -> tuple[str, ...]:
         for state in (one.lost, one.rebuilding)
     )
     shown += [*lost, f"{one.fastest / 1e6:.1f}", *rebuilding]
-    hours = "never" if math.isinf(one.rebuild) else f"{one.rebuild / HOUR:.1f}"
+    hours = "too fast" if math.isinf(one.rebuild) else f"{one.rebuild / HOUR:.1f}"
     return one.name, *shown, hours
 
 
@@ -212,7 +217,10 @@ def after_failure_of(
             found.append(_AfterFailure(needs, timing, one, after, chunk).figures(rebuild_rate))
         elif one.tolerates:
             unknown.append(one.name)
-    ranking = tuple(sorted(found, key=lambda one: (one.rebuilding.mean, one.lost.mean)))
+    if rebuild_rate is None:
+        ranking = tuple(sorted(found, key=lambda one: one.lost.mean))
+    else:
+        ranking = tuple(sorted(found, key=lambda one: (one.rebuilding.mean, one.lost.mean)))
     return FailureRanking(rebuild_rate, ranking, tuple(unknown), _assumptions(rebuild_rate, chunk))
 
 
@@ -227,15 +235,19 @@ def _assumptions(rebuild_rate: float | None, chunk: float) -> tuple[str, ...]:
         "One disk is lost, and the response times are those of all requests, of which a part go to groups without a loss.",
         "A read of lost data reads as many other disks as there are data disks. A write calculates the new parity with the "
         "fewest accesses.",
+        "'one lost' of the ranking counts accesses of equal length. Here, a write that returns to a disk which has just read "
+        "takes less or more time than another access, so that the utilization differs by some percent.",
+        f"max MB/s: the largest rate of a rebuild that these disks keep, and that a spare disk can write. The rebuild reads "
+        f"{chunk / 2**20:g} MB of a disk at once, among requests. 'rebuild h' of the ranking is shorter, because it assumes "
+        "long transfers in all the idle time.",
     )
     if rebuild_rate is None:
         return common
     return (
         *common,
         "Nothing is restored yet, as at the beginning of the rebuild; later, response times are shorter.",
-        f"The rebuild reads {chunk / 2**20:g} MB of a disk at once, and has no priority. "
-        "Its accesses arrive as a Poisson process. One that follows another one on a disk needs no seek.",
-        "A spare disk can be written at its sequential rate.",
+        "The rebuild has no priority. Its accesses arrive as a Poisson process. One that follows another one on a disk needs "
+        "no seek.",
     )
 
 
@@ -245,32 +257,32 @@ class _AfterFailure(NamedTuple):
     needs: Requirements
     timing: Curve | Linear
     prediction: Prediction
-    after: AfterLoss
+    after: DegradedWork
     chunk: float
 
     def figures(self, rebuild_rate: float | None) -> SchemeAfterFailure:
         """Return the values of the scheme. rebuild_rate: bytes restored a second."""
-        lost, fastest = self._served(None), self._fastest()
+        lost, fastest = self._served(NO_BACKGROUND), self._fastest()
         if rebuild_rate is None:
-            return SchemeAfterFailure(self.prediction, lost, lost, math.nan, fastest)
+            return SchemeAfterFailure(self.prediction, lost, _UNKNOWN, math.nan, fastest)
         rebuilding = self._served(self._background(rebuild_rate))
+        if rebuild_rate > fastest:
+            # the rebuild does not keep this rate, because the disks or the spare disk are too slow
+            slow = Served(math.inf, math.inf, rebuilding.utilization)
+            return SchemeAfterFailure(self.prediction, lost, slow, math.inf, fastest)
         time = self._used * self.needs.capacity * self.after.content / rebuild_rate
-        time = time if rebuild_rate <= fastest and math.isfinite(rebuilding.mean) else math.inf
         return SchemeAfterFailure(self.prediction, lost, rebuilding, time, fastest)
 
     def _fastest(self) -> float:
         """Return the largest rate of a rebuild that the disks can keep, bytes restored a second."""
-        needs, after = self.needs, self.after
-        assert needs.rate is not None
-        busy = needs.rate * after.share / self._loaded(after.shape, after.disks, after.share, None).saturation
-        seek = float(self.timing.mean_seek(np.asarray(self.timing.reach(self._used))))
-        positioned = float(needs.drive.revolution) / after.shape.replicas / 2
-        least, most = 0.0, float(needs.sequential_rate(self._used)) * (1 if after.replaced else after.disks)
-        for _ in range(_HALVINGS if busy < 1 else 0):
+        after = self.after
+        if overloaded(**self._question(after.shape, after.disks, after.share, NO_BACKGROUND)):
+            return 0.0
+        least, most = 0.0, float(self.needs.sequential_rate(self._used)) * (1 if after.replaced else after.disks)
+        for _ in range(_HALVINGS):
             middle = (least + most) / 2
-            one = self._background(middle)
-            access = (1 - one.near) * seek + positioned + one.seconds
-            least, most = (middle, most) if busy + one.rate * access < 1 else (least, middle)
+            question = self._question(after.shape, after.disks, after.share, self._background(middle))
+            least, most = (least, middle) if overloaded(**question) else (middle, most)
         return least
 
     @property
@@ -281,7 +293,7 @@ class _AfterFailure(NamedTuple):
     def scheme(self) -> Scheme:
         return self.prediction.scheme
 
-    def _background(self, rebuild_rate: float) -> Background:
+    def _background(self, rebuild_rate: float) -> BackgroundAccesses:
         """Return the accesses of the rebuild on each of the disks with additional work."""
         needs, after = self.needs, self.after
         seconds = float(needs.drive.overhead) + self.chunk / float(needs.sequential_rate(self._used))
@@ -289,7 +301,7 @@ class _AfterFailure(NamedTuple):
         # the time between two accesses of the rebuild on a disk, if they follow one another, in accesses of requests
         requests = self._accesses * needs.rate * after.share / after.disks * self.chunk / rebuild_rate
         near = after.again * math.exp(-requests)
-        return Background(rebuild_rate * after.moved / self.chunk, seconds, near, after.together)
+        return BackgroundAccesses(rebuild_rate * after.moved / self.chunk, seconds, near, after.together)
 
     @property
     def _accesses(self) -> float:
@@ -299,7 +311,7 @@ class _AfterFailure(NamedTuple):
             return reads + (1 - reads) * shape.written
         return sum(one.share * (one.reads + one.writes) for one in self.after.operations)
 
-    def _served(self, background: Background | None) -> Served:
+    def _served(self, background: BackgroundAccesses) -> Served:
         """Return the values for all requests. background: accesses of the rebuild."""
         after, scheme = self.after, self.scheme
         affected = self._loaded(after.shape, after.disks, after.share, background)
@@ -307,28 +319,32 @@ class _AfterFailure(NamedTuple):
             return Served(math.inf, math.inf, affected.utilization)
         if after.share == 1:
             return Served(affected.mean, affected.quantile(0.99), affected.utilization)
-        others = self._loaded(scheme.shape, scheme.disks, 1.0, None)
+        others = self._loaded(scheme.shape, scheme.disks, 1.0, NO_BACKGROUND)
         time = np.union1d(affected.time, others.time)
         within = after.share * np.interp(time, affected.time, affected.within, 0.0, 1.0)
         within += (1 - after.share) * np.interp(time, others.time, others.within, 0.0, 1.0)
         mean = after.share * affected.mean + (1 - after.share) * others.mean
         return Served(mean, float(np.interp(0.99, within, time)), affected.utilization)
 
-    def _loaded(self, shape: Shape, disks: int, share: float, background: Background | None) -> Loaded:
+    def _loaded(self, shape: Shape, disks: int, share: float, background: BackgroundAccesses) -> Loaded:
         """Return the response times of requests to some disks. share: of the requests that go to these disks."""
+        return loaded(**self._question(shape, disks, share, background))
+
+    def _question(self, shape: Shape, disks: int, share: float, background: BackgroundAccesses) -> dict[str, Any]:
+        """Return the arguments of `loaded` for requests to some disks. share: of the requests that go to these disks."""
         needs, scheme = self.needs, self.scheme
         assert needs.rate is not None
         used = np.array([self._used])
         (sizes,) = sizes_on(needs, [scheme], used)
-        return loaded(
-            self.timing,
-            shape,
-            float(np.asarray(self.timing.reach(used))[0]),
-            sizes,
-            disks=disks,
-            rate=needs.rate * share,
-            reads=needs.read_share,
-            depth=needs.queue_depth,
-            background=background,
-            operations=self.after.operations if shape is self.after.shape else None,
-        )
+        return {
+            "spindle": self.timing,
+            "shape": shape,
+            "reach": float(np.asarray(self.timing.reach(used))[0]),
+            "sizes": sizes,
+            "disks": disks,
+            "rate": needs.rate * share,
+            "reads": needs.read_share,
+            "depth": needs.queue_depth,
+            "background": background,
+            "operations": self.after.operations if shape is self.after.shape else None,
+        }

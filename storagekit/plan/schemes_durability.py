@@ -172,7 +172,8 @@ def durability_of(
         "Each disk fails independently of the others.",
         "A rebuild takes as long as in the ranking: it uses the idle time that the load leaves while one disk is lost."
         if rebuild_rate is None
-        else f"A rebuild restores {rebuild_rate / 1e6:g} MB/s. If the load leaves too little time for it, it never ends.",
+        else f"A rebuild restores {rebuild_rate / 1e6:g} MB/s. If the disks or a spare disk are too slow for it, it "
+        "counts as never ending.",
         *conventions,
     )
     ranking = tuple(sorted(found, key=lambda one: one.loss_probability))

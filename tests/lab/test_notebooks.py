@@ -40,6 +40,7 @@ PARAMETERS = {
     },
     "your_own_drive": {"drive": "cheetah9lp", "other": "wd_hc570", "log": "", "seed": 5},
     "lay_out_an_array": {"disks": 16, "rate": 300, "reads": 80, "tolerate": 0},
+    "when_a_disk_fails": {"disks": 12, "rate": 200, "rebuild": 10, "tolerate": 2},
     "choose_a_protocol": {"replicas": 2, "load": 4, "reads": 70, "latency": 1, "speed": 50},
     "share_fairly": {"mail": 4, "backup": 2, "archive": 3, "minimum": 5},
 }

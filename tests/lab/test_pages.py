@@ -12,12 +12,13 @@ from storagekit.charts.live.exported import MOST
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB
 from storagekit.dispatch import Hashing, Randomized
-from storagekit.lab import array, bound, fair, protocol, sr_array
+from storagekit.faults import Failures
+from storagekit.lab import array, bound, failure, fair, protocol, sr_array
 from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.plan import Stream, schemes, shares
 
 NEARLINE = next(iter(KNOWN))
-CLOSED = {"array": array, "sr_array": sr_array, "fair": fair, "bound": bound}
+CLOSED = {"array": array, "failure": failure, "sr_array": sr_array, "fair": fair, "bound": bound}
 
 
 def begun(board: Board) -> dict:
@@ -61,6 +62,24 @@ def test_the_array_page_shows_the_planners_result():
     assert [row["name"] for row in rows] == [one.name for one in planned.ranking[: len(rows)]]
     assert [row["mean"] for row in rows] == pytest.approx([1e3 * one.mean for one in planned.ranking[: len(rows)]])
     assert planned.ranking[0].name in shown.said and f"{1e3 * planned.ranking[0].mean:.1f} ms" in shown.said
+
+
+def test_the_failure_page_shows_the_planners_result():
+    board = lab.page("failure").board()
+    values = begun(board) | {"disks": 12, "data": 20, "rate": 300, "tolerate": 1, "rebuild": 15, "afr": 2}
+    drive = drive_of(NEARLINE)
+    data = 0.2 * 12 * float(drive.capacity) * 512
+    planned = schemes(drive, 12, data=data, size=64 * KB, read_share=0.8, rate=300, tolerate=1)
+    after, durable = planned.after_failure(15e6), planned.durability(Failures(0.02), rebuild_rate=15e6)
+    rows = board.shown(values).data["rows"]
+    assert [row["name"] for row in rows] == [one.name for one in after.ranking[: len(rows)]]
+    assert [row["p99"] for row in rows] == pytest.approx(
+        [1e3 * one.rebuilding_mean for one in after.ranking[: len(rows)]]
+    )
+    nines = {one.name: one.nines for one in durable.ranking}
+    assert [row["nines"] for row in rows] == pytest.approx([nines[row["name"]] for row in rows])
+    fast = board.shown(values | {"rebuild": 200})
+    assert "No scheme can be rebuilt at this rate" in fast.said and fast.possible
 
 
 def test_only_the_chosen_load_counts():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.array.command_queue import CommandQueue
 from storagekit.analytic.array.service_times import ServiceDistributions, ServiceTimes
 from storagekit.analytic.array.shapes import Shape
+from storagekit.core.errors import InputError
 from storagekit.core.validation import Count, Share, Span, Whole, validate_fields
 
 
@@ -41,6 +42,11 @@ class Operation:
 
     def __post_init__(self):
         validate_fields(self)
+        if not self.reads + self.writes or (self.returns and self.reads != self.writes):
+            raise InputError(
+                f"operation with {self.reads} reads and {self.writes} writes, returns {self.returns}: give at least one "
+                "access, and as many reads as writes if it returns"
+            )
 
 
 def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
@@ -63,15 +69,15 @@ def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
 
 
 @dataclass(frozen=True)
-class Background:
-    """Accesses that belong to no request, for example those of a rebuild; a disk serves them in order of arrival.
+class BackgroundAccesses:
+    """Accesses that belong to no request, for example those of a rebuild; by default none.
 
     They are assumed to arrive as a Poisson process.
 
     Parameters
     ----------
     rate : float
-        Number of such accesses of a disk a second.
+        Number of such accesses of a disk a second, by default 0.
     seconds : float
         Transfer time of an access with overhead, seconds.
     near : float
@@ -85,8 +91,8 @@ class Background:
         If a number is out of range.
     """
 
-    rate: Span
-    seconds: Span
+    rate: Span = 0.0
+    seconds: Span = 0.0
     near: Share = 0.0
     disks: Count = 1
 
@@ -100,43 +106,48 @@ class Background:
         mean, square = seek + arc / 2, squared + seek * arc + arc**2 / 3
         return np.array([mean + self.seconds, square + 2 * mean * self.seconds + self.seconds**2])
 
-    def within(self, services: ServiceTimes, time: NDArray) -> NDArray:
-        """Return, for each of evenly spaced times, the share of the accesses that take at most this time."""
+    def busy(self, services: ServiceTimes) -> float:
+        """Return the share of the time for which a disk serves these accesses; above 1 if they overload it."""
+        return self.rate * float(self.moments(services)[0]) if self.rate else 0.0
+
+    def share(self, requests: float) -> float:
+        """Return the share of these accesses among all accesses. requests: accesses of requests a second."""
+        return self.rate / (self.rate + requests)
+
+    def mixed(self, of_requests: NDArray, requests: float, services: ServiceTimes, time: NDArray) -> NDArray:
+        """Return the distribution of the service time of an access at the times of the grid.
+
+        of_requests: the distribution for accesses of requests. requests: number of these accesses a second.
+        """
+        if not self.rate:
+            return of_requests
         left = time - self.seconds
         turned = np.clip(left / services.arc, 0.0, 1.0)
-        return self.near * turned + (1 - self.near) * services.positioned(left)
+        own, share = self.near * turned + (1 - self.near) * services.positioned(left), self.share(requests)
+        return (1 - share) * of_requests + share * own
+
+    def selections(
+        self, fine: ServiceDistributions, reads: float, depth: int, requests: float
+    ) -> tuple[NDArray, NDArray]:
+        """Return the means and mean squares of the times of services that are selected among 1, 2, ... accesses, `[depth]`.
+
+        fine: service times of a disk, on a grid that covers the longest of them. reads: share of reads among the accesses
+        of requests. depth: largest number of accesses. requests: number of accesses of requests a second. The positioning of
+        accesses that need a seek is assumed to be as short as that of a read.
+        """
+        mean, square = fine.selections(reads, depth)
+        if not self.rate:
+            return mean, square
+        share, arc, seconds = self.share(requests), fine.services.arc, self.seconds
+        more = seconds - float(fine.services.sizes.seconds @ fine.services.sizes.shares)
+        far, far_square = fine.selections(1.0, depth)
+        own = (1 - self.near) * (far + more) + self.near * (arc / 2 + seconds)
+        own_square = (1 - self.near) * (far_square + 2 * more * far + more**2)
+        own_square += self.near * (arc**2 / 3 + arc * seconds + seconds**2)
+        return (1 - share) * mean + share * own, (1 - share) * square + share * own_square
 
 
-def selections(
-    fine: ServiceDistributions, reads: float, depth: int, background: Background | None, besides: float
-) -> tuple[NDArray, NDArray]:
-    """Return the means and mean squares of the times of services that are selected among 1, 2, ... accesses, `[depth]`.
-
-    Parameters
-    ----------
-    fine : ServiceDistributions
-        Service times of a disk, on a grid that covers the longest of them.
-    reads : float
-        Share of reads among the accesses of requests, 0 to 1.
-    depth : int
-        Largest number of accesses.
-    background : Background or None
-        Accesses that belong to no request. Their positioning is assumed to be as short as that of a read.
-    besides : float
-        Share of these accesses among all accesses, 0 to 1.
-
-    Returns
-    -------
-    mean, square : array of float, shape `[depth]`
-        Means, seconds, and mean squares.
-    """
-    mean, square = fine.selections(reads, depth)
-    if background is None:
-        return mean, square
-    more = background.seconds - float(fine.services.sizes.seconds @ fine.services.sizes.shares)
-    own, own_square = fine.selections(1.0, depth)
-    own_square = own_square + 2 * more * own + more**2
-    return (1 - besides) * mean + besides * (own + more), (1 - besides) * square + besides * own_square
+NO_BACKGROUND = BackgroundAccesses()
 
 
 @dataclass(frozen=True)
@@ -155,8 +166,8 @@ class DiskLoad(ABC):
         Requests of the array a second, divided by the number of disks.
     queue : CommandQueue, optional
         Queue of a disk that selects the nearest of several requests; `fine` then has its `chances`.
-    background : Background, optional
-        Accesses of a disk that belong to no request.
+    background : BackgroundAccesses
+        Accesses of a disk that belong to no request; by default none.
     """
 
     group: int
@@ -164,7 +175,7 @@ class DiskLoad(ABC):
     operations: tuple[Operation, ...]
     rate: float
     queue: CommandQueue | None = None
-    background: Background | None = None
+    background: BackgroundAccesses = NO_BACKGROUND
 
     @cached_property
     def moments(self) -> NDArray:
@@ -182,37 +193,24 @@ class DiskLoad(ABC):
         return self.rate * sum(one.share * one.writes for one in self.operations)
 
     @property
-    def besides(self) -> float:
-        """Return the number of accesses a second that belong to no request."""
-        return 0.0 if self.background is None else self.background.rate
-
-    @property
     def accesses(self) -> float:
         """Return the number of accesses of a disk a second."""
-        return self.reads + self.writes + self.besides
+        return self.reads + self.writes + self.background.rate
 
     @property
     def of_reads(self) -> float:
         """Return the share of reads among the accesses of requests."""
         return self.reads / (self.reads + self.writes)
 
-    @cached_property
-    def background_moments(self) -> NDArray:
-        """Return the mean and the mean square of the time of an access that belongs to no request, `[2]`."""
-        return np.zeros(2) if self.background is None else self.background.moments(self.fine.services)
-
     @property
     def demand(self) -> float:
-        """Return the share of the time for which a disk would be busy if every access needed a seek."""
+        """Return the share of the time for which a disk would be busy if every access of a request needed a seek."""
         requests = float(np.array([self.reads, self.writes]) @ self.moments[0])
-        return requests + self.besides * float(self.background_moments[0])
+        return requests + self.background.busy(self.fine.services)
 
-    def _with_background(self, of_requests: NDArray, time: NDArray) -> NDArray:
+    def with_background(self, of_requests: NDArray, time: NDArray) -> NDArray:
         """Return the distribution of the service time of an access, from that of the accesses of requests."""
-        if self.background is None:
-            return of_requests
-        share = self.besides / self.accesses
-        return (1 - share) * of_requests + share * self.background.within(self.fine.services, time)
+        return self.background.mixed(of_requests, self.reads + self.writes, self.fine.services, time)
 
     @abstractmethod
     def responses(self) -> tuple[float, NDArray, NDArray]:

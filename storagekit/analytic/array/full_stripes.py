@@ -48,8 +48,8 @@ class DividedRequests(DiskLoad):
 
     def _moments(self) -> tuple[float, float]:
         """Return the mean and the mean square of the service time of an access."""
-        share = self.besides / self.accesses
-        mean, square = ((1 - share) * (self.moments @ self._mixed) + share * self.background_moments).tolist()
+        share, own = self.background.share(self.reads + self.writes), self.background.moments(self.fine.services)
+        mean, square = ((1 - share) * (self.moments @ self._mixed) + share * own).tolist()
         return mean, square
 
     def responses(self) -> tuple[float, NDArray, NDArray]:
@@ -62,7 +62,7 @@ class DividedRequests(DiskLoad):
             time,
             busy,
             left,
-            lambda: self._with_background(self._mixed @ np.array([served.read(1), served.write]), time),
+            lambda: self.with_background(self._mixed @ np.array([served.read(1), served.write]), time),
             selects=self.queue is not None,
         )
         within, sizes = np.zeros_like(time), served.services.sizes
@@ -84,8 +84,7 @@ class DividedRequests(DiskLoad):
         shared = sum(
             self.rate * one.share * (one.reads + one.writes) * (one.reads + one.writes - 1) for one in self.operations
         )
-        if self.background is not None:
-            shared += self.background.rate * (self.background.disks - 1)
+        shared += self.background.rate * (self.background.disks - 1)
         both = min(1.0, shared / self.accesses / (self.group - 1))
         mean, square = self._moments()
         access_mean, access_square = self.moments[:, kind]

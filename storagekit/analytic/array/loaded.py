@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.command_queue import CommandQueue, command_queue
-from storagekit.analytic.array.disk_load import Background, DiskLoad, Operation, operations_of, selections
+from storagekit.analytic.array.disk_load import NO_BACKGROUND, BackgroundAccesses, DiskLoad, Operation, operations_of
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.full_stripes import DividedRequests
 from storagekit.analytic.array.positioning import Spindle
@@ -46,7 +46,7 @@ from storagekit.analytic.array.service_times import (
 )
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.queueing import waiting_probability
-from storagekit.core.validation import Count, Positive, Share, instance_of, unchecked, validate
+from storagekit.core.validation import Count, Positive, Share, instance_of, require, unchecked, validate
 
 # rounds of the search for the gain of a choice among idle heads, with command queueing
 _GAINS = 2
@@ -63,7 +63,7 @@ class Loaded:
     utilization : float
         Share of the time that a disk is busy; 1 or more if the array is overloaded.
     saturation : float
-        Arrival rate at which the utilization is 1, requests a second.
+        Arrival rate at which the utilization is 1, requests a second; 0 if other accesses overload the disks alone.
     mean : float
         Mean response time, seconds; infinite if the array is overloaded.
     time : array of float, shape `[time]`
@@ -111,7 +111,7 @@ def loaded(
     rate: Positive,
     reads: Share,
     depth: Count = 1,
-    background: Background | None = None,
+    background: BackgroundAccesses = NO_BACKGROUND,
     operations: tuple[Operation, ...] | None = None,
 ) -> Loaded:
     """Calculate the response times of an array under Poisson arrivals.
@@ -134,8 +134,8 @@ def loaded(
         Share of reads, 0 to 1. The other requests are writes, whose copies or parity are written immediately.
     depth : int
         Number of requests among which a disk selects the nearest, by default 1: requests are served in order of arrival.
-    background : Background, optional
-        Accesses of each disk that belong to no request, for example those of a rebuild.
+    background : BackgroundAccesses
+        Accesses of each disk that belong to no request, for example those of a rebuild; by default none.
     operations : tuple of Operation, optional
         Kinds of requests, whose shares sum to 1; by default the reads and the writes of the layout. For layouts with
         parity only. If requests are divided, each kind has either reads or writes.
@@ -150,60 +150,107 @@ def loaded(
     InputError
         If an argument has the wrong type or is out of range; a rate of 0 is out of range.
     """
+    if operations is not None:
+        total = sum(each.share for each in operations)
+        require(abs(total - 1) < 1e-6, "sum of the shares of operations", total, "1")
+        most = max(max(each.reads, each.writes) for each in operations)
+        require(shape.group >= most, "group", shape.group, f"at least {most}, the disks of the largest operation")
+    one = _disk(spindle, shape, reach, sizes, disks, rate, reads, depth, background, operations)
+    besides = one.besides
+    # without the accesses of the background, the demand is in proportion to the rate
+    saturation = rate * max(0.0, 1 - besides) / (one.demand - besides)
+    if one.overloaded:
+        return Loaded(one.demand, saturation, np.inf, np.empty(0), np.empty(0))
+    busy, time, within = one.load.responses()
+    return Loaded(busy, saturation, mean_time(within, time), time, within)
+
+
+def overloaded(
+    spindle: Spindle,
+    shape: Shape,
+    reach: float,
+    sizes: TransferSizes,
+    *,
+    disks: int,
+    rate: float,
+    reads: float,
+    depth: int = 1,
+    background: BackgroundAccesses = NO_BACKGROUND,
+    operations: tuple[Operation, ...] | None = None,
+) -> bool:
+    """Return whether an array is overloaded, without its response times. For the arguments, see `loaded`."""
+    return _disk(spindle, shape, reach, sizes, disks, rate, reads, depth, background, operations).overloaded
+
+
+@dataclass(frozen=True)
+class _Disk:
+    """The load of a disk, and its demand: the share of the time for which it would be busy in saturation.
+
+    besides: part of the demand by accesses that belong to no request. overloaded: whether the queue grows without limit.
+    """
+
+    load: "DiskLoad | _Ways"
+    demand: float
+    besides: float
+    overloaded: bool
+
+
+def _disk(
+    spindle: Spindle,
+    shape: Shape,
+    reach: float,
+    sizes: TransferSizes,
+    disks: int,
+    rate: float,
+    reads: float,
+    depth: int,
+    background: BackgroundAccesses,
+    operations: tuple[Operation, ...] | None,
+) -> _Disk:
+    """Return the load of a disk. For the arguments, see `loaded`."""
     seeks = spindle.hop(np.asarray(reach) * unchecked(nearest_of_several.distances)())
     turn = float(np.asarray(spindle.revolution)) * shape.turned
     arc = float(np.asarray(spindle.revolution)) / shape.replicas
     services = ServiceTimes(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
-    transfer = float(sizes.written.max() + turn + services.settle)
-    if background is not None:
-        transfer = max(transfer, background.seconds)
+    transfer = max(float(sizes.written.max() + turn + services.settle), background.seconds)
     fine = ServiceDistributions(services, np.linspace(0.0, float(seeks.max() + arc + transfer), 1025))
     kinds = operations_of(shape, reads) if operations is None else operations
     if shape.ways > 1 or operations is not None or (shape.read_first and reads < 1):
         load = DividedRequests if shape.ways > 1 else SeveralPhases
-        return _of_several_disks(load(shape.group, fine, kinds, rate / disks, background=background), rate, depth)
+        return _of_several_disks(load(shape.group, fine, kinds, rate / disks, background=background), depth)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
     ways = _Ways(shape, reads, fine, arrivals, background)
     if depth > 1:
-        ways, limit = _selecting(ways, depth)
-        saturation = rate * limit / arrivals
-    else:
-        saturation = rate * (1 - ways.besides) / (arrivals * ways.moment(1.0, 1))
-    busy = ways.busy
-    if busy >= 1:
-        return Loaded(rate / saturation, saturation, np.inf, np.empty(0), np.empty(0))
-    time = time_grid(float(fine.time[-1]), ways.left(busy))
-    within = _responses(ways, replace(ways.fine, time=time), busy)
-    return Loaded(busy, saturation, mean_time(within, time), time, within)
+        return _selecting(ways, depth)
+    besides = background.busy(services)
+    return _Disk(ways, arrivals * ways.moment(1.0, 1) + besides, besides, ways.busy >= 1)
 
 
-def _selecting(ways: "_Ways", depth: int) -> tuple["_Ways", float]:
-    """Return the ways of disks that select the nearest of `depth` requests, and their largest number of accesses a second."""
-    rate = ways.arrivals + ways.others
-    mean, square = selections(ways.fine, ways.of_reads, depth, ways.background, ways.others / rate)
+def _selecting(ways: "_Ways", depth: int) -> _Disk:
+    """Return the load of a disk that selects the nearest of `depth` requests."""
+    background = ways.background
+    rate = ways.arrivals + background.rate
+    mean, square = background.selections(ways.fine, ways.of_reads, depth, ways.arrivals)
     queue = command_queue(rate, mean, square)
     for _ in range(_GAINS if ways.shape.heads > 1 else 0):
         # a read that finds several idle heads takes the nearest
         gain = np.array([ways.moment(queue.busy, power) / ways.moment(1.0, power) for power in (1, 2)])
         first = np.arange(depth) == 0
         queue = command_queue(rate, np.where(first, gain[0], 1.0) * mean, np.where(first, gain[1], 1.0) * square)
-    limit = 1 / float(mean[-1]) - ways.others
-    return replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue), limit
+    selecting = replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue)
+    least = float(mean[-1])
+    return _Disk(selecting, rate * least, background.rate * least, queue.busy >= 1)
 
 
-def _of_several_disks(load: DiskLoad, rate: float, depth: int) -> Loaded:
-    """Return the response times of an array whose writes read before they write, or whose requests are divided."""
-    demand, besides = load.demand, load.besides * float(load.background_moments[0])
+def _of_several_disks(load: DiskLoad, depth: int) -> _Disk:
+    """Return the load of a disk of an array whose writes read before they write, or whose requests are divided."""
+    demand, besides = load.demand, load.background.busy(load.fine.services)
     if depth > 1:
-        mean, square = selections(load.fine, load.of_reads, depth, load.background, load.besides / load.accesses)
-        demand, besides = load.accesses * float(mean[-1]), load.besides * float(mean[-1])
+        mean, square = load.background.selections(load.fine, load.of_reads, depth, load.reads + load.writes)
+        demand, besides = load.accesses * float(mean[-1]), load.background.rate * float(mean[-1])
         queue = command_queue(load.accesses, mean, square)
         load = replace(load, fine=replace(load.fine, chances=queue.chances), queue=queue)
-    saturation = rate * max(0.0, 1 - besides) / (demand - besides)
-    if demand >= 1:
-        return Loaded(demand, saturation, np.inf, np.empty(0), np.empty(0))
-    busy, time, within = load.responses()
-    return Loaded(busy, saturation, mean_time(within, time), time, within)
+    return _Disk(load, demand, besides, demand >= 1)
 
 
 @dataclass(frozen=True)
@@ -217,23 +264,8 @@ class _Ways:
     reads: float
     fine: ServiceDistributions
     arrivals: float
-    background: Background | None = None
+    background: BackgroundAccesses
     queue: CommandQueue | None = None
-
-    @property
-    def others(self) -> float:
-        """Return the number of accesses a second that belong to no request."""
-        return 0.0 if self.background is None else self.background.rate
-
-    @cached_property
-    def _other_moments(self) -> NDArray:
-        """Return the mean and the mean square of the time of an access that belongs to no request."""
-        return np.zeros(2) if self.background is None else self.background.moments(self.fine.services)
-
-    @property
-    def besides(self) -> float:
-        """Return the share of the time for which a disk serves accesses that belong to no request."""
-        return self.others * float(self._other_moments[0])
 
     @cached_property
     def of_reads(self) -> float:
@@ -299,20 +331,20 @@ class _Ways:
         chances = [none + idle[0], *idle[1:]]
         read = sum((chance * served.read(heads) for heads, chance in enumerate(chances, 1)), np.zeros_like(served.time))
         found = self.of_reads * read + (1 - self.of_reads) * served.write
-        if self.background is None:
-            return found
-        share = self.others / (self.arrivals + self.others)
-        return (1 - share) * found + share * self.background.within(served.services, served.time)
+        return self.background.mixed(found, self.arrivals, served.services, served.time)
 
     def left(self, busy: float) -> float:
         """Return the mean waiting time in seconds of the requests that wait at one disk: E S^2 / (2 E S (1 - rho))."""
         if self.queue is not None:
             return self.queue.wait
-        rates = np.array([self.arrivals, self.others])
-        mean, square = (
-            float(rates @ [self.moment(busy, power), self._other_moments[power - 1]]) / rates.sum() for power in (1, 2)
-        )
+        share, own = self.background.share(self.arrivals), self.background.moments(self.fine.services)
+        mean, square = (float((1 - share) * self.moment(busy, power) + share * own[power - 1]) for power in (1, 2))
         return square / (2 * mean * (1 - busy))
+
+    def responses(self) -> tuple[float, NDArray, NDArray]:
+        """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them."""
+        time = time_grid(float(self.fine.time[-1]), self.left(self.busy))
+        return self.busy, time, _responses(self, replace(self.fine, time=time), self.busy)
 
     @cached_property
     def busy(self) -> float:
@@ -322,9 +354,10 @@ class _Ways:
         """
         if self.queue is not None:
             return self.queue.busy
-        busy = min(1.0, self.arrivals * self.moment(0.0, 1) + self.besides)
+        besides = self.background.busy(self.fine.services)
+        busy = min(1.0, self.arrivals * self.moment(0.0, 1) + besides)
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
-            before, busy = busy, min(1.0, self.arrivals * self.moment(busy, 1) + self.besides)
+            before, busy = busy, min(1.0, self.arrivals * self.moment(busy, 1) + besides)
             if busy - before < _SETTLED:
                 break
         return busy

@@ -83,10 +83,10 @@ class _Queue:
         self.load, self._untouched = load, untouched
         self._seconds = {one: self._second_access(one) for one in load.operations}
         s, s2 = load.moments[:, 0].tolist()
-        others, others_square = load.background_moments.tolist()
+        others, others_square = load.background.moments(load.fine.services).tolist()
         # the mean square of the service times in a second, which determines the work of an M/G/1 queue
-        self._squares = load.reads * s2 + load.besides * others_square
-        demand = load.reads * s + load.besides * others
+        self._squares = load.reads * s2 + load.background.rate * others_square
+        demand = load.reads * s + load.background.rate * others
         for one, (mean, square) in self._seconds.items():
             self._squares += self._writes(one) * square
             demand += self._writes(one) * mean
@@ -128,14 +128,15 @@ class _Queue:
 
     def _mean_wait(self, s: float) -> float:
         """Return the mean waiting time. s: mean time of a read."""
-        work, following, elsewhere, later = 0.0, 0.0, 0.0, 0.0
+        work, following, elsewhere = 0.0, 0.0, 0.0
+        # time of a write on a disk that its request has not read
+        later = float(self.load.moments[0, 1])
         for one, (t, _) in self._seconds.items():
             if one.returns:
                 work += 2 * self._writes(one) * s * t
                 following += self._writes(one) * t
             elif one.reads and one.writes:
                 elsewhere += self._writes(one)
-                later = t
         # the mean work without that of the second accesses that the disk does not know yet when it is idle
         known = self._plain * (1 + work * self.busy / self._squares)
         wait, shared = self._plain, self._shared([one.reads + one.writes for one in self.load.operations])
@@ -148,7 +149,7 @@ class _Queue:
     def _shared(self, accesses: Sequence[int]) -> float:
         """Return the share of a disk's work that a second disk of its group has in common.
 
-        accesses: number of disks that each kind of requests has in common at a time.
+        accesses: number of disks that a request of each kind occupies at the same time.
         """
         load = self.load
         if load.group == 1:
@@ -159,8 +160,7 @@ class _Queue:
                 found += (load.rate * one.share * one.reads * s + self._writes(one) * self._seconds[one][0]) * (
                     count - 1
                 )
-        if load.background is not None:
-            found += load.background.rate * float(load.background_moments[0]) * (load.background.disks - 1)
+        found += load.background.busy(load.fine.services) * (load.background.disks - 1)
         return min(1.0, found / self.busy / (load.group - 1))
 
     def _access(self) -> NDArray:
@@ -170,7 +170,7 @@ class _Queue:
         for one in self._untouched:
             chance = self._returns(one)
             found += self._writes(one) * (chance @ np.array(self._at_once) - chance.sum() * served.write)
-        return load._with_background(found / (load.reads + load.writes), self.time)
+        return load.with_background(found / (load.reads + load.writes), self.time)
 
     def _returns(self, one: Operation) -> NDArray:
         """Return the probabilities that a write returns to an idle disk: to the last disk that it has read, to others."""

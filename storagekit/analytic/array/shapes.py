@@ -101,6 +101,8 @@ class Shape:
                 f"ways {self.ways} with {self.heads} heads, {self.replicas} replicas, {self.written} written and "
                 f"{self.read_first} read first: give 1 head, 1 replica, at least {self.ways} written and 0 read first"
             )
+        if self.ways > 1 and self.group == 1:
+            raise InputError(f"ways {self.ways} in a group of 1 disk: give a group of at least {self.ways} disks")
         if self.read_first and (self.heads, self.replicas, self.turned) != (1, 1, 0.0):
             raise InputError(
                 f"read_first {self.read_first} with {self.heads} heads, {self.replicas} replicas and {self.turned:g} "

@@ -174,8 +174,8 @@ ARRAY = {
     "service_times.TransferSizes": ValidCall(
         lambda: {"seconds": np.array([0.001, 0.003]), "shares": np.array([0.75, 0.25]), "again": 0.001}
     ),
-    "disk_load.Background": ValidCall(lambda: {"rate": 20.0, "seconds": 0.005, "near": 0.3, "disks": 4}),
-    "disk_load.Operation": ValidCall(lambda: {"share": 0.5, "reads": 2, "writes": 1, "returns": True}),
+    "disk_load.BackgroundAccesses": ValidCall(lambda: {"rate": 20.0, "seconds": 0.005, "near": 0.3, "disks": 4}),
+    "disk_load.Operation": ValidCall(lambda: {"share": 0.5, "reads": 2, "writes": 2, "returns": True}),
     "loaded.loaded": ValidCall(
         lambda: {
             "spindle": view(),
@@ -486,10 +486,15 @@ NOT_ATTACKED = {
             "command_queue.command_queue",
             "full_stripes.DividedRequests",
             "full_stripes.last_of",
-            "disk_load.Background.moments",
-            "disk_load.Background.within",
+            "disk_load.BackgroundAccesses.busy",
+            "disk_load.BackgroundAccesses.mixed",
+            "disk_load.BackgroundAccesses.moments",
+            "disk_load.BackgroundAccesses.selections",
+            "disk_load.BackgroundAccesses.share",
+            "full_stripes.DividedRequests.with_background",
+            "loaded.overloaded",
+            "read_first.SeveralPhases.with_background",
             "disk_load.operations_of",
-            "disk_load.selections",
             "read_first.SeveralPhases",
             "service_times.ServiceDistributions",
             "service_times.ServiceDistributions.ending",
