@@ -15,6 +15,7 @@ from storagekit.core.validation import COUNT, Count, Positive, Share, Span, inst
 from storagekit.faults import Failures
 from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
 from storagekit.plan.check import Check
+from storagekit.plan.families import Family
 from storagekit.plan.objective import MinP95, Objective
 from storagekit.plan.predicting import COLUMNS, Prediction
 from storagekit.plan.requirements import Requirements
@@ -42,6 +43,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         The objective of the ranking.
     scheduler : Scheduler
         The scheduler of the disks, used with outstanding requests.
+    families : tuple of Family
+        The families of schemes.
     ranking : tuple of Prediction
         The schemes, the best first; empty if no scheme is feasible.
     refused : tuple of Prediction
@@ -60,6 +63,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     needs: Requirements
     goal: Objective
     scheduler: Scheduler
+    families: tuple[Family, ...]
     ranking: tuple[Prediction, ...]
     refused: tuple[Prediction, ...]
     small: tuple[str, ...]
