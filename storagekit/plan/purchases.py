@@ -10,7 +10,7 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import spindle
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, SECTOR
-from storagekit.core.validation import POSITIVE, instance_of, several, shown, text
+from storagekit.core.validation import POSITIVE, instance_of, several, text
 from storagekit.drive import Drive
 from storagekit.faults import Failures
 from storagekit.plan.families import Family, default_families
@@ -320,12 +320,12 @@ def priced_drives(label: str, value: Any) -> dict[str, tuple[Drive, float]]:
     """Validate drives by name, each with its price."""
     give = 'give drives with their prices by name, such as {"fast": (drive, 400)}'
     if not isinstance(value, Mapping):
-        raise InputError(f"{label} {shown(value)}: {give}")
+        raise InputError(f"{label}: given a {type(value).__name__}; {give}")
     found = {}
     for name, pair in value.items():
         text(f"name of {label}", name)
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InputError(f"{label} {name[:60]!r}: given {shown(pair)}; {give}")
+            raise InputError(f"{label} {name[:60]!r}: given a {type(pair).__name__}; {give}")
         drive = instance_of(Drive, "one with an arm and a platter, as load_drive(name)")(
             f"drive {name[:60]!r}", pair[0]
         )

@@ -75,7 +75,10 @@ class ReadCache:
     @property
     def name(self) -> str:
         """Return the name of the change."""
-        return f"cache of {self.size / _TB:g} TB" if self.size is not None else f"cache, {self.hits:.0%} of reads"
+        if self.hits is not None:
+            return f"cache, {100 * self.hits:.3g}% of reads"
+        assert self.size is not None
+        return f"cache of {self.size / _TB:g} TB"
 
 
 class Measures(NamedTuple):

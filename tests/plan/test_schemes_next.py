@@ -96,7 +96,7 @@ def test_the_hits_of_a_cache_by_its_size():
 def test_a_cache_that_serves_most_requests_has_quantiles_of_hits():
     answer = ask(read_share=1.0)
     found = answer.next_purchase(300.0, caches=[ReadCache(1000.0, hits=0.995, time=0.3 * MS)])
-    assert rows(found)["cache, 100% of reads"].p99 == 0.3 * MS
+    assert rows(found)["cache, 99.5% of reads"].p99 == 0.3 * MS
 
 
 @pytest.mark.parametrize("read_share", [0.0, 0.7])
@@ -122,11 +122,11 @@ def test_the_loss_probability_is_that_of_the_changed_question():
 
 
 def test_a_spare_helps_only_the_durability_and_only_if_it_would_arrive_late():
-    answer, failures = ask(13, families=[ParityRAID(1)]), Failures(0.014)
+    answer, failures = ask(13, families=[ParityRAID(1)], rate=200), Failures(0.014)
     late = answer.next_purchase(300.0, failures=failures, refill=7 * 24 * HOUR, by="durability")
     spare = rows(late)["1 more spare disk"]
     assert spare.loss_change < -0.2 and spare.mean_change == 0 and spare.scheme == "RAID 5, 12+1, 1 spare"
-    assert late.recommended is spare
+    assert late.purchase is spare
     at_once = answer.next_purchase(300.0, failures=failures)
     assert "1 more spare disk" not in rows(at_once) and "A spare is always available" in str(at_once)
 
@@ -137,7 +137,7 @@ def test_a_spare_helps_only_the_durability_and_only_if_it_would_arrive_late():
 def test_the_present_scheme_may_get_a_further_group():
     """A group of 11+1 gets a second one with 12 more disks, and mirrors get one with every second disk."""
     found = rows(ask(families=[Code(11, 1)], rate=300).next_purchase(300.0, more=2))
-    assert found["12 more disks"].scheme == "code, 2 x 11+1" and "13 more disks" not in found
+    assert found["12 more disks"].scheme == "RAID 50, 2 x 11+1" and "13 more disks" not in found
     assert set(rows(ask(families=[SRArrays(1, 2)]).next_purchase(300.0, more=1))) == {"1 more disk", "2 more disks"}
 
 
@@ -153,11 +153,11 @@ def test_a_named_scheme_keeps_its_kind_and_a_better_one_is_free():
 
 
 def test_the_fewest_disks_are_the_present_array_of_the_goal_cost():
-    answer = ask(48, goal=MinCost())
+    answer = ask(48, goal=MinCost(), rate=400)
     disks = answer.recommended.scheme.disks
     found = answer.next_purchase(300.0)
     assert disks < 12 and found.by == "mean" and f"on {disks} x" in found.assumptions[0]
-    assert same(rows(found)["2 more disks"], ask(disks + 2).recommended)
+    assert same(rows(found)["2 more disks"], ask(disks + 2, rate=400).recommended)
 
 
 def test_more_disks_with_outstanding_requests():
@@ -169,7 +169,7 @@ def test_more_disks_with_outstanding_requests():
 
 def test_changes_without_a_scheme_are_listed_with_the_reason():
     small = load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=1TB")
-    found = ask(mean=0.016).next_purchase(300.0, drives={"small": (small, 10.0), "slow": (SLOW, 10.0)}, budget=700.0)
+    found = ask(mean=0.018).next_purchase(300.0, drives={"small": (small, 10.0), "slow": (SLOW, 10.0)}, budget=700.0)
     assert found.impossible["12 x small"] == "no scheme has enough capacity"
     assert found.impossible["12 x slow"] == "all schemes with enough capacity are too slow"
     assert found.impossible["3 more disks"] == "it costs 900, and the budget is 700"
@@ -181,10 +181,10 @@ def test_changes_without_a_scheme_are_listed_with_the_reason():
 
 @pytest.mark.parametrize("by", ["mean", "p99", "throughput", "capacity", "durability"])
 def test_the_largest_gain_for_its_cost_is_first(by):
-    found = ask(scheme := 12).next_purchase(
+    found = ask().next_purchase(
         300.0, by=by, caches=[ReadCache(900.0, hits=0.3)], failures=Failures(0.014), drives={"fast": (FAST, 400.0)}
     )
-    assert scheme and found.by == by
+    assert found.by == by
     bought = [one.gain_per_cost for one in found.ranking if one.cost and one.helps]
     assert bought == sorted(bought, reverse=True)
     order = [(not one.helps, bool(one.cost) if one.helps else True) for one in found.ranking]
@@ -213,10 +213,9 @@ def test_a_change_that_does_nothing_is_not_recommended():
 
 
 def test_a_change_that_overloads_the_disks_after_a_loss_is_not_recommended():
-    """RAID 50 of 4 x 2+1 is faster than the ranked first scheme, but a lost disk would overload it."""
-    answer = ask(rate=800, families=[ParityRAID(1, 6), SRArrays(1, 3)])
-    last = next(one for one in answer.ranking if one.degraded >= 1)
-    first = answer.recommended
+    """A scheme of the ranking would be twice as fast as the first one, but a lost disk would overload it."""
+    answer = ask()
+    first, last = answer.recommended, next(one for one in answer.ranking if one.degraded >= 1)
     assert first.degraded < 1
     quick = replace(last, mean=first.mean / 2)
     changed = replace(answer, ranking=(first, quick))
@@ -246,7 +245,9 @@ def test_one_more_disk_is_never_worse(disks, reads, busy, tolerate, power, goal)
     most = max(one.throughput for one in ask(disks, **question | {"rate": 1.0}).ranking)
     answer = ask(disks, **question, rate=busy * most, goal=goal)
     one = rows(answer.next_purchase(1.0, more=1))["1 more disk"]
-    assert one.gain >= -2e-3 and not one.worse
+    # the best scheme may be slower if it is the first one that a lost disk does not overload
+    relieved = tolerate and answer.recommended.degraded >= 1 > one.prediction.degraded
+    assert (one.gain >= -2e-3 or relieved) and not one.worse
 
 
 # ---- questions that cannot be answered, text, and JSON ----
@@ -258,7 +259,7 @@ def test_wrong_questions_are_refused():
     assert_refused(lambda: ask(price=0).next_purchase(), "price: none")
     assert_refused(lambda: answer.next_purchase(-1.0), "price -1")
     assert_refused(
-        lambda: answer.next_purchase(1.0, scheme="RAID 7"), "scheme 'RAID 7': not in the ranking; give one of: RAID 10"
+        lambda: answer.next_purchase(1.0, scheme="RAID 7"), "scheme 'RAID 7': not in .*; give one of: RAID 10"
     )
     assert_refused(lambda: answer.next_purchase(1.0, drives={"fast": (FAST, -2.0)}), "price of 'fast' -2")
     assert_refused(lambda: answer.next_purchase(1.0, drives={"fast": FAST}), "give drives with their prices by name")
