@@ -96,7 +96,7 @@ class Purchases:
         else:
             known = {one.name: one for one in self.ranking}
             if self.scheme not in known:
-                names = "; ".join([*known][:8]) + ("; ..." if len(known) > 8 else "")
+                names = "; ".join([*known][:4]) + ("; ..." if len(known) > 4 else "")
                 raise InputError(f"scheme {self.scheme[:60]!r}: not in the ranking; give one of: {names}")
             one = known[self.scheme]
         if isinstance(one.scheme, SimulatedOnly):

@@ -20,6 +20,7 @@ from storagekit.plan import (
     MinCost,
     ParityRAID,
     RandomQuestion,
+    ReadCache,
     ResponseGoal,
     SchemesAnswer,
     SharesAnswer,
@@ -60,6 +61,11 @@ def either_load(rate: Any, p99: Any, outstanding: Any, scheduler: Any, queue_dep
     """Rank schemes at a rate, and with a number of requests outstanding."""
     at_rate = schemes(**both, rate=rate, p99=p99, queue_depth=queue_depth)
     return at_rate, schemes(**both, outstanding=outstanding, scheduler=scheduler)
+
+
+def either_cache(hits: Any, size: Any, **both: Any) -> object:
+    """Create a cache by its share of hits, and one by its size."""
+    return ReadCache(hits=hits, **both), ReadCache(size=size, **both)
 
 
 def layouts() -> LayoutAnswer:
@@ -112,6 +118,25 @@ ANSWERS = {
         through=method_of(kept, "durability"),
         optional=("at_once", "rebuild_rate"),
     ),
+    "plan.SchemesAnswer.next_purchase": ValidCall(
+        lambda: {
+            "price": 100.0,
+            "scheme": "RAID 1",
+            "more": 2,
+            "drives": {"other": (drive(), 200.0)},
+            "caches": (ReadCache(100.0, hits=0.5),),
+            "budget": 1000.0,
+            "by": "durability",
+            "failures": Failures(0.014),
+            "detection": 60.0,
+            "bit_error_rate": 1e-15,
+            "refill": 1e5,
+            "years": 2.0,
+        },
+        through=method_of(kept, "next_purchase"),
+        # without failures the arguments about failures are refused
+        optional=("scheme", "budget", "by"),
+    ),
     "plan.SharesAnswer.check": ValidCall(
         lambda: {"seconds": 1.0, "seeds": 2, "threads": 4, "depth": 1, "within": 0.05},
         through=method_of(shared, "check"),
@@ -154,6 +179,14 @@ VALID_CALLS = {
             "queue": 1,
             "locality": 2.0,
         }
+    ),
+    "plan.ReadCache": ValidCall(
+        lambda: {"price": 100.0, "hits": 0.5, "size": 1e9, "time": 1e-4},
+        through=either_cache,
+        optional=("hits", "size"),
+    ),
+    "plan.ReadCache.hit_share": ValidCall(
+        lambda: {"data": 4e9}, through=method_of(lambda: ReadCache(100.0, size=1e9), "hit_share")
     ),
     "plan.ReplicatedBricks": ValidCall(lambda: {"copies": 3}),
     "plan.ResponseGoal": ValidCall(lambda: {"response": 0.02, "rate": 100.0}),
@@ -272,10 +305,12 @@ NOT_ATTACKED = dict.fromkeys(
         for name in (
             "Binding",
             "Candidate",
+            "Change",
             "Check",
             "CheckRow",
             "LayoutAnswer",
             "MemoryAnswer",
+            "NextPurchase",
             "Question",
             "Ranked",
             "SchemesAnswer",
