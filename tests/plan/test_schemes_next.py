@@ -308,21 +308,23 @@ def test_the_answer_is_printed_and_converted():
 # ---- ten purchases, simulated ----
 
 
-def _question(generator: np.random.Generator) -> tuple[Requirements, NextPurchase]:
-    """Return a random question and its next purchase: 6 to 24 drives, 4 to 256 KB, and disks that are 40 to 80% busy."""
+def _question(generator: np.random.Generator, kind: int) -> tuple[Requirements, NextPurchase]:
+    """Return a random question and its next purchase: 6 to 24 drives, 4 to 256 KB, and disks that are 40 to 80% busy.
+
+    kind: 0 for more disks only, 1 for more disks or another drive at a tenth of the price, 2 for more disks or a cache.
+    """
     drive, disks = random_drive(generator), int(generator.integers(6, 25))
     question = {
-        "data": generator.uniform(0.1, 0.4) * disks * drive.capacity * 512,
+        "data": generator.uniform(0.1, 0.3) * disks * drive.capacity * 512,
         "size": float(generator.choice([4, 16, 64, 256])) * KB,
-        "read_share": float(generator.uniform(0.3, 1)),
-        "tolerate": int(generator.integers(0, 2)),
+        "read_share": float(generator.uniform(0.2, 1)),
+        "tolerate": int(generator.integers(0, 3)),
     }
     most = schemes(drive, disks, **question, rate=1.0).recommended.throughput
     answer = schemes(drive, disks, **question, rate=generator.uniform(0.4, 0.8) * most)
     cache = ReadCache(float(generator.uniform(1, 4)) * 300, hits=float(generator.uniform(0.2, 0.7)))
-    faster = random_drive(generator)
-    price = float(generator.uniform(50, 500))
-    return answer.needs, answer.next_purchase(300.0, drives={"other": (faster, price)}, caches=[cache])
+    drives = {"other": (random_drive(generator), 30.0)} if kind == 1 else {}
+    return answer.needs, answer.next_purchase(300.0, drives=drives, caches=[cache] if kind == 2 else [])
 
 
 def _simulated_mean(needs: Requirements, one: Prediction, seeds: int) -> tuple[float, float]:
@@ -336,7 +338,7 @@ def simulated_purchases(count: int, seed: int, seeds: int = 4) -> list[tuple[str
     """Return the names of recommended purchases, the predicted and the simulated changes of the mean, and its error."""
     generator, found = np.random.default_rng(seed), []
     while len(found) < count:
-        needs, answer = _question(generator)
+        needs, answer = _question(generator, len(found) % 3)
         bought = answer.purchase
         if bought is None:
             continue
@@ -354,7 +356,5 @@ def simulated_purchases(count: int, seed: int, seeds: int = 4) -> list[tuple[str
 @pytest.mark.slow
 def test_ten_recommended_purchases_are_as_good_in_a_simulation():
     found = simulated_purchases(10, seed=7)
-    for name, predicted, simulated, error in found:
-        print(f"{name}: predicted {predicted:+.1%}, simulated {simulated:+.1%} +- {error:.1%}")
-    assert all(abs(predicted - simulated) < 0.05 + 3 * error for _, predicted, simulated, error in found)
-    assert all(simulated < 0 for _, _, simulated, _ in found)
+    apart = [one for one in found if abs(one[1] - one[2]) > 0.05 + 3 * one[3]]
+    assert not apart and all(simulated < 0 for _, _, simulated, _ in found), found
