@@ -13,7 +13,7 @@ from storagekit.core.units import HOUR, SECTOR
 from storagekit.core.validation import POSITIVE, instance_of, several, text
 from storagekit.drive import Drive
 from storagekit.faults import Failures
-from storagekit.plan.families import Family, default_families
+from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families
 from storagekit.plan.finding import found_of, meets, order_of, surviving
 from storagekit.plan.objective import MinMean, Objective
 from storagekit.plan.predicting import Prediction, overloads_after_failure, response_of
@@ -194,7 +194,7 @@ class Purchases:
         kept: the present scheme with the new disks as spares, if it is possible.
         """
         met, refused = found_of(
-            needs, spindle(needs.drive), self.goal.most_busy, self._analytic(needs.drive, disks), self.scheduler, disks
+            needs, spindle(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
         )
         return self._first(needs, [*([kept] if kept else []), *self._allowed(met)], bool(refused))
 
@@ -209,13 +209,12 @@ class Purchases:
             return "all schemes with enough capacity are too slow"
         return "no scheme has enough capacity" if self._any_kind else "no scheme of this kind has enough capacity"
 
-    def _analytic(self, drive: Drive, disks: int) -> list[Family]:
+    def _families_of(self, drive: Drive) -> list[Family]:
         """Return the families with formulas. The default families of the present drive become those of the other drive."""
-        tolerate = self.needs.tolerate
-        usual = default_families(self.needs.drive, tolerate)
-        others = default_families(drive, tolerate)
+        usual, others = (default_families(one, self.needs.tolerate) for one in (self.needs.drive, drive))
         found = [others[usual.index(one)] if one in usual else one for one in self.families]
-        return [one for one in found if not any(isinstance(scheme, SimulatedOnly) for scheme in one.of(disks))]
+        # each of their schemes would take a simulation of half a minute
+        return [one for one in found if not isinstance(one, Protocols | SplitTransfers)]
 
     def _cached(self, cache: ReadCache) -> tuple[Requirements, Prediction | str]:
         """Return the requirements of the disks behind a cache, and the best scheme for all requests."""
@@ -236,7 +235,7 @@ class Purchases:
         )
         disks = self._disks
         met, refused = found_of(
-            needs, spindle(needs.drive), self.goal.most_busy, self._analytic(needs.drive, disks), self.scheduler, disks
+            needs, spindle(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
         )
         every = [behind_cache(needs, one, served, cache.time) for one in self._allowed(met)]
         within = [one for one in every if meets(plain, one)]
@@ -262,6 +261,8 @@ class Purchases:
         lines.append(f"The load and the size of the data remain. A disk costs {self.price:g}.")
         if self.needs.budget is not None:
             lines.append("The budget of the question is for the present disks, and does not limit a purchase.")
+        if any(isinstance(one, Protocols | SplitTransfers) for one in self.families):
+            lines.append("Schemes without a formula are tried only on the present disks.")
         if self.drives:
             lines.append("Another drive replaces all disks and spares. The old disks are sold for nothing.")
         if self.caches:

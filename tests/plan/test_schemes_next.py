@@ -21,12 +21,14 @@ from storagekit.plan import (
     MinCost,
     MinP99,
     ParityRAID,
+    Protocols,
     ReadCache,
     SRArrays,
     schemes,
 )
 from storagekit.plan.predicting import Prediction
 from storagekit.plan.requirements import Requirements
+from storagekit.plan.scheme import SplitRequests
 from storagekit.plan.schemes_next import Change, NextPurchase
 from storagekit.plan.simulating import MANY_TRANSIENTS, scheme_requests, simulate_scheme
 
@@ -165,6 +167,16 @@ def test_more_disks_with_outstanding_requests():
     found = ask(**load).next_purchase(300.0)
     assert found.by == "throughput"
     assert rows(found)["2 more disks"].throughput == ask(14, **load).recommended.throughput
+
+
+def test_schemes_without_a_formula_are_not_simulated_again(monkeypatch):
+    answer = ask()
+    answer = replace(answer, families=(*answer.families, Protocols()))
+    monkeypatch.delattr("storagekit.plan.predicting._simulated")
+    found = answer.next_purchase(300.0, caches=[ReadCache(1000.0, hits=0.5)], drives={"fast": (FAST, 450.0)})
+    assert found.purchase.name == "2 more disks" and "only on the present disks" in str(found)
+    simulated = replace(answer.recommended, scheme=SplitRequests(12, 2))
+    assert_refused(lambda: replace(answer, ranking=(simulated,)).next_purchase(300.0), "it has no formula")
 
 
 def test_changes_without_a_scheme_are_listed_with_the_reason():
