@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from storagekit.analytic.array.elevator import Scheduler
@@ -20,7 +20,7 @@ from storagekit.plan.predicting import Prediction, overloads_after_failure, resp
 from storagekit.plan.requirements import MOST_DISKS, Requirements
 from storagekit.plan.scheme import Scheme, SimulatedOnly
 from storagekit.plan.schemes_durability import durability_of
-from storagekit.plan.schemes_next import MEASURES, Change, Measures, NextPurchase, ReadCache
+from storagekit.plan.schemes_next import MEASURES, Change, Measures, NextPurchase, ReadCache, order_in
 
 DAY = 24 * HOUR
 # Largest number of disks that are added at once, the largest number of disks of a group by default.
@@ -85,7 +85,7 @@ class Purchases:
                 impossible[name] = one
             else:
                 changes.append(self._change(name, cost, needs, one))
-        ranking = tuple(sorted(changes, key=lambda one: one.key_in(self.by)))
+        ranking = tuple(sorted(changes, key=partial(order_in, self.by)))
         return NextPurchase(present, self._before, self.by, ranking, impossible, self._assumptions())
 
     @cached_property

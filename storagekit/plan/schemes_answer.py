@@ -12,7 +12,7 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS
-from storagekit.core.validation import COUNT, Count, Positive, Share, Span, instance_of, one_of, validate
+from storagekit.core.validation import COUNT, Count, Positive, Share, Span, instance_of, validate
 from storagekit.drive import Drive
 from storagekit.faults import Failures
 from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
@@ -25,7 +25,7 @@ from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SpreadParity
 from storagekit.plan.schemes_after_failure import CHUNK, Chunk, FailureRanking, after_failure_of, rebuilt_at
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
-from storagekit.plan.schemes_next import MEASURES, NextPurchase, ReadCache
+from storagekit.plan.schemes_next import MEASURES, MeasureName, NextPurchase, ReadCache
 from storagekit.plan.warnings import warnings_of
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         drives: Annotated[Mapping[str, tuple[Drive, float]], priced_drives] = MappingProxyType({}),
         caches: Annotated[Sequence[ReadCache], different_caches] = (),
         budget: Positive | None = None,
-        by: Annotated[str | None, one_of(*MEASURES)] = None,
+        by: MeasureName | None = None,
         failures: Annotated[
             Failures | None, instance_of(Failures, "the failures of a disk, such as sk.faults.Failures(0.014)")
         ] = None,
@@ -363,7 +363,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             See `durability`.
         refill : float
             Mean time in seconds until an ordered disk arrives, with `failures`. By default 0: a spare disk is always
-            available, and further spares do not change the durability.
+            available, and further spares do not change the durability. Less than a second counts as 0.
 
         Returns
         -------
@@ -393,7 +393,11 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             by = self.goal.name if self.goal.name in MEASURES else "mean"
         if self.needs.rate is None and by in ("p95", "p99"):
             by = "mean"
-        lifetimes = None if failures is None else Lifetimes(failures, detection, bit_error_rate, refill, years)
+        lifetimes = (
+            None
+            if failures is None
+            else Lifetimes(failures, detection, bit_error_rate, refill if refill >= 1 else 0, years)
+        )
         given = price, scheme, more, drives, caches, lifetimes, budget, by
         return Purchases(self.needs, self.goal, self.families, self.scheduler, self.ranking, *given).answer()
 

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
-from storagekit.core.validation import Positive, Share, Size, Span, validate_fields
+from storagekit.core.validation import Positive, Share, Size, Span, one_of, validate, validate_fields
 from storagekit.plan.answer import RankedAnswer, finite, text_table
 from storagekit.plan.predicting import Prediction
 from storagekit.plan.requirements import Requirements
@@ -59,6 +60,7 @@ class ReadCache:
         if (self.hits is None) == (self.size is None):
             raise InputError("cache: give hits, a share of the reads, or size in bytes, but not both")
 
+    @validate
     def hit_share(self, data: Size) -> float:
         """Return the share of reads that are hits.
 
@@ -66,6 +68,16 @@ class ReadCache:
         ----------
         data : float
             Size of the data, bytes.
+
+        Returns
+        -------
+        float
+            The share, 0 to 1.
+
+        Raises
+        ------
+        InputError
+            If the size is out of range.
         """
         if self.hits is not None:
             return self.hits
@@ -112,6 +124,8 @@ MEASURES = MappingProxyType(
         "durability": ("loss_probability", "probability of a data loss"),
     }
 )
+
+MeasureName = Annotated[str, one_of(*MEASURES)]
 
 
 @dataclass(frozen=True)
@@ -179,53 +193,43 @@ class Change:
     @property
     def mean_change(self) -> float:
         """Return the relative change of the mean response time; -0.1 is 10% shorter."""
-        return self.change("mean")
+        return _change_in(self, "mean")
 
     @property
     def p99_change(self) -> float:
         """Return the relative change of the 99th percentile of the response time."""
-        return self.change("p99")
+        return _change_in(self, "p99")
 
     @property
     def throughput_change(self) -> float:
         """Return the relative change of the throughput."""
-        return self.change("throughput")
+        return _change_in(self, "throughput")
 
     @property
     def usable_change(self) -> float:
         """Return the relative change of the capacity."""
-        return self.change("usable")
+        return _change_in(self, "usable")
 
     @property
     def loss_change(self) -> float:
         """Return the relative change of the probability of a data loss."""
-        return self.change("loss_probability")
+        return _change_in(self, "loss_probability")
 
-    def change(self, measure: str) -> float:
-        """Return the relative change of a measure; NaN if it is unknown.
-
-        Parameters
-        ----------
-        measure : str
-            Name of a field of `Measures`.
-        """
-        before, after = getattr(self.before, measure), getattr(self.after, measure)
-        return after / before - 1 if before else math.nan
-
-    def gain_in(self, by: str) -> float:
+    @validate
+    def gain_in(self, by: MeasureName) -> float:
         """Return the gain in one measure, above 0 for an improvement; NaN if it is unknown.
 
         Parameters
         ----------
-        by : str
-            A name of `MEASURES`. The gain in a response time is the share by which it becomes shorter. The gain in
+        by : {"mean", "p95", "p99", "throughput", "capacity", "durability"}
+            The measure. The gain in a response time is the share by which it becomes shorter. The gain in
             throughput or capacity is the relative increase. The gain in durability is the number of nines that are added,
             the logarithm to base 10 of the ratio of the two loss probabilities.
         """
         field = MEASURES[by][0]
         if by != "durability":
             # adding 0 turns -0 into 0
-            return self.change(field) * (1 if by in ("throughput", "capacity") else -1) + 0.0
+            return _change_in(self, field) * (1 if by in ("throughput", "capacity") else -1) + 0.0
         before, after = self.before.loss_probability, self.after.loss_probability
         return math.log10(before / after) if before > 0 and after > 0 else math.nan
 
@@ -241,13 +245,14 @@ class Change:
             return self.gain / self.cost
         return math.inf if self.helps_in(self.by) else math.nan
 
-    def helps_in(self, by: str) -> bool:
+    @validate
+    def helps_in(self, by: MeasureName) -> bool:
         """Return whether the change improves a measure by more than 0.1%, without an overload after a loss.
 
         Parameters
         ----------
-        by : str
-            A name of `MEASURES`.
+        by : {"mean", "p95", "p99", "throughput", "capacity", "durability"}
+            The measure.
         """
         return not self.worse and self.gain_in(by) > LEAST_GAIN
 
@@ -256,26 +261,22 @@ class Change:
         """Return whether the change improves the measure of the ranking."""
         return self.helps_in(self.by)
 
-    def key_in(self, by: str) -> tuple[float, ...]:
-        """Return the key by which changes are sorted.
-
-        Improvements without cost come first, then other improvements from the largest gain per cost, then all others.
-
-        Parameters
-        ----------
-        by : str
-            A name of `MEASURES`.
-        """
-        gain = self.gain_in(by)
-        if not self.helps_in(by):
-            return 3.0 if self.worse or math.isnan(gain) else 2.0, -gain if math.isfinite(gain) else 0.0
-        # of purchases whose gains per cost differ by rounding errors only, the cheapest is first
-        return (1.0, float(f"{-gain / self.cost:.9g}"), self.cost) if self.cost else (0.0, -gain)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a dictionary for JSON."""
         values = {name: getattr(self, name) for name in NextPurchase.COLUMNS}
         return {"change": self.name, "helps": self.helps, **finite(values)}
+
+
+def order_in(by: str, one: Change) -> tuple[float, ...]:
+    """Return the key by which changes are sorted.
+
+    Improvements without cost come first, then other improvements from the largest gain per cost, then all others.
+    """
+    gain = one.gain_in(by)
+    if not one.helps_in(by):
+        return 3.0 if one.worse or math.isnan(gain) else 2.0, -gain if math.isfinite(gain) else 0.0
+    # of purchases whose gains per cost differ by rounding errors only, the cheapest is first
+    return (1.0, float(f"{-gain / one.cost:.9g}"), one.cost) if one.cost else (0.0, -gain)
 
 
 @dataclass(frozen=True)
@@ -335,16 +336,17 @@ class NextPurchase(RankedAnswer[Change]):
         """Return the improvement with the largest gain per cost that has a cost; None if there is none."""
         return self.best_for(self.by)
 
-    def best_for(self, by: str) -> Change | None:
+    @validate
+    def best_for(self, by: MeasureName) -> Change | None:
         """Return the purchase with the largest gain per cost in one measure; None if none improves it.
 
         Parameters
         ----------
-        by : str
-            A name of `MEASURES`.
+        by : {"mean", "p95", "p99", "throughput", "capacity", "durability"}
+            The measure.
         """
         bought = [one for one in self.ranking if one.cost and one.helps_in(by)]
-        return min(bought, key=lambda one: one.key_in(by), default=None)
+        return min(bought, key=partial(order_in, by), default=None)
 
     @property
     def binding(self) -> Binding:
@@ -415,7 +417,12 @@ def _sentence(one: Change, by: str) -> str:
     after = after.split()[0]
     label = {"usable": "capacity", "loss_probability": "loss probability"}.get(field, field)
     bought = f" for {one.cost:g} ({one.scheme})" if one.cost else ""
-    return f"{one.name}{bought}: {label} {after} instead of {before} ({one.change(field):+.1%})"
+    return f"{one.name}{bought}: {label} {after} instead of {before} ({_change_in(one, field):+.1%})"
+
+
+def _change_in(one: Change, field: str) -> float:
+    before, after = getattr(one.before, field), getattr(one.after, field)
+    return after / before - 1 if before else math.nan
 
 
 def _shown(field: str, value: float) -> str:
@@ -433,7 +440,7 @@ def _cells(one: Change) -> tuple[str, ...]:
     for field in ("mean", "p99", "throughput", "usable"):
         value = getattr(one.after, field)
         text = _shown(field, value).split()[0]
-        cells.append(f"{text} ({one.change(field):+.0%})" if math.isfinite(value) else "")
+        cells.append(f"{text} ({_change_in(one, field):+.0%})" if math.isfinite(value) else "")
     loss = one.loss_probability
     cells.append(f"{loss:.2g}" if math.isfinite(loss) else "")
     gained = "free" if one.helps and not one.cost else "-"

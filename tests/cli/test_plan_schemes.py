@@ -129,7 +129,7 @@ def test_the_next_purchase_follows_the_ranking(storagekit):
     status, text, _ = storagekit(*asked)
     assert status == 0 and "best next purchase: 2 more disks for 600 (RAID 10): mean" in text
     assert "12 x wd_hc570" in text and "cache, 50% of reads" in text and "cache of 2 TB" in text
-    assert "1 more spare disk for 300" in text and "after a mean of 7 days" in text
+    assert "1 more disk for 300 (RAID 10, 1 spare): loss probability" in text and "after a mean of 7 days" in text
     _, text, _ = storagekit(*asked, "--json")
     found = json.loads(text)["next_purchase"]
     costs = {one["change"]: one["cost"] for one in found["ranking"]}

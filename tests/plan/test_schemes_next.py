@@ -174,7 +174,7 @@ def test_schemes_without_a_formula_are_not_simulated_again(monkeypatch):
     answer = replace(answer, families=(*answer.families, Protocols()))
     monkeypatch.delattr("storagekit.plan.predicting._simulated")
     found = answer.next_purchase(300.0, caches=[ReadCache(1000.0, hits=0.5)], drives={"fast": (FAST, 450.0)})
-    assert found.purchase.name == "2 more disks" and "only on the present disks" in str(found)
+    assert same(rows(found)["2 more disks"], ask(14).recommended) and "only on the present disks" in str(found)
     simulated = replace(answer.recommended, scheme=SplitRequests(12, 2))
     assert_refused(lambda: replace(answer, ranking=(simulated,)).next_purchase(300.0), "it has no formula")
 
@@ -368,5 +368,5 @@ def simulated_purchases(count: int, seed: int, seeds: int = 4) -> list[tuple[str
 @pytest.mark.slow
 def test_ten_recommended_purchases_are_as_good_in_a_simulation():
     found = simulated_purchases(10, seed=7)
-    apart = [one for one in found if abs(one[1] - one[2]) > 0.05 + 3 * one[3]]
+    apart = [one for one in found if abs(one[1] - one[2]) > 0.03 + 3 * one[3]]
     assert not apart and all(simulated < 0 for _, _, simulated, _ in found), found

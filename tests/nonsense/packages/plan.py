@@ -12,12 +12,14 @@ from storagekit.drive import Drive, load_drive
 from storagekit.faults import Failures
 from storagekit.plan import (
     RLOOK,
+    Change,
     Check,
     DriveFigures,
     Layout,
     LayoutAnswer,
     MaxThroughput,
     MinCost,
+    NextPurchase,
     ParityRAID,
     RandomQuestion,
     ReadCache,
@@ -86,6 +88,15 @@ def kept() -> SchemesAnswer:
 
 
 @cache
+def bought() -> NextPurchase:
+    return kept().next_purchase(100.0)
+
+
+def change() -> Change:
+    return bought().ranking[0]
+
+
+@cache
 def simulated() -> Check:
     return kept().check(schemes=1, seeds=2, requests=100)
 
@@ -118,6 +129,9 @@ ANSWERS = {
         through=method_of(kept, "durability"),
         optional=("at_once", "rebuild_rate"),
     ),
+    "plan.Change.gain_in": ValidCall(lambda: {"by": "capacity"}, through=method_of(change, "gain_in")),
+    "plan.Change.helps_in": ValidCall(lambda: {"by": "capacity"}, through=method_of(change, "helps_in")),
+    "plan.NextPurchase.best_for": ValidCall(lambda: {"by": "mean"}, through=method_of(bought, "best_for")),
     "plan.SchemesAnswer.next_purchase": ValidCall(
         lambda: {
             "price": 100.0,
