@@ -393,11 +393,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             by = self.goal.name if self.goal.name in MEASURES else "mean"
         if self.needs.rate is None and by in ("p95", "p99"):
             by = "mean"
-        lifetimes = (
-            None
-            if failures is None
-            else Lifetimes(failures, detection, bit_error_rate, refill if refill >= 1 else 0, years)
-        )
+        # rates of events within microseconds would overflow
+        refill = refill if refill >= 1 else 0.0
+        lifetimes = None if failures is None else Lifetimes(failures, detection, bit_error_rate, refill, years)
         given = price, scheme, more, drives, caches, lifetimes, budget, by
         return Purchases(self.needs, self.goal, self.families, self.scheduler, self.ranking, *given).answer()
 

@@ -225,6 +225,16 @@ class Change:
             The measure. The gain in a response time is the share by which it becomes shorter. The gain in
             throughput or capacity is the relative increase. The gain in durability is the number of nines that are added,
             the logarithm to base 10 of the ratio of the two loss probabilities.
+
+        Returns
+        -------
+        float
+            The gain.
+
+        Raises
+        ------
+        InputError
+            If the measure is unknown.
         """
         field = MEASURES[by][0]
         if by != "durability":
@@ -253,6 +263,16 @@ class Change:
         ----------
         by : {"mean", "p95", "p99", "throughput", "capacity", "durability"}
             The measure.
+
+        Returns
+        -------
+        bool
+            Whether it does.
+
+        Raises
+        ------
+        InputError
+            If the measure is unknown.
         """
         return not self.worse and self.gain_in(by) > LEAST_GAIN
 
@@ -344,6 +364,16 @@ class NextPurchase(RankedAnswer[Change]):
         ----------
         by : {"mean", "p95", "p99", "throughput", "capacity", "durability"}
             The measure.
+
+        Returns
+        -------
+        Change or None
+            The purchase.
+
+        Raises
+        ------
+        InputError
+            If the measure is unknown.
         """
         bought = [one for one in self.ranking if one.cost and one.helps_in(by)]
         return min(bought, key=partial(order_in, by), default=None)
