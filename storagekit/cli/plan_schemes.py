@@ -12,6 +12,10 @@ from storagekit.core.errors import InputError
 
 _TB, _MB, _KB, _MS, _HOUR = 1e12, 1e6, 1024, 1e-3, 3600.0
 
+_DAY = 24 * _HOUR
+# units of the option --cache
+_CACHES = {"%": 0.01, "TB": 1e12, "GB": 1e9}
+
 Named = TypeVar("Named")
 
 
@@ -70,6 +74,22 @@ RebuildRate = Annotated[
         "--rebuild-mb-s", help="Rate of a rebuild, MB/s: add the response times during the rebuild; also for --afr."
     ),
 ]
+BuyNext = Annotated[
+    bool, typer.Option("--buy-next", help="Add what to buy next: each change with its effect and cost; needs --price.")
+]
+Instead = Annotated[
+    list[str] | None,
+    typer.Option(metavar="DRIVE:PRICE", help="With --buy-next: another drive for all disks; repeatable."),
+]
+Cache = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HITS:PRICE", help="With --buy-next: a cache, by its hits or size: 50%:2000, 2TB:2000; repeatable."
+    ),
+]
+SpareDays = Annotated[
+    float, typer.Option(help="With --buy-next and --afr: mean time until an ordered disk arrives, days.")
+]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")]
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
 
@@ -106,6 +126,10 @@ def schemes(
     bit_error_rate: BitErrorRate = 0.0,
     after_failure: AfterFailure = False,
     rebuild_mb_s: RebuildRate = None,
+    buy_next: BuyNext = False,
+    instead: Instead = None,
+    cache: Cache = None,
+    spare_days: SpareDays = 0.0,
     charts: Charts = None,
     as_json: Json = False,
 ) -> None:
@@ -142,9 +166,14 @@ def schemes(
         raise InputError(
             "--after-failure or --rebuild-mb-s with --outstanding: the formulas need the load of the disks; give --rate"
         )
+    bought = None
+    if buy_next or instead or cache or spare_days:
+        # an option is read before the answer is printed
+        bought = _bought(instead or [], cache or [], spare_days)
     more = {
         "after_failure": (lambda: answer.after_failure(rebuild_rate)) if wanted else lambda: None,
         "durability": (lambda: _durable(answer, **loss, rebuild_rate=rebuild_rate)) if loss else lambda: None,
+        "next_purchase": (lambda: _next_purchase(answer, loss, bought)) if bought is not None else lambda: None,
     }
     _report(answer, more, check, charts, as_json)
 
@@ -191,6 +220,52 @@ def _durable(answer, annual: float, **others: float | None):
     from storagekit.faults import Failures
 
     return answer.durability(Failures(annual), **others)
+
+
+def _bought(instead: list[str], caches: list[str], spare_days: float) -> dict:
+    """Return the arguments of `next_purchase` from options."""
+    from storagekit.drive import load_drive
+
+    drives = {}
+    for words in instead:
+        name, price = priced("--instead", words, "cheetah15k3:400")
+        if name in drives:
+            raise InputError(f"--instead {name[:40]!r}: the same drive twice; give each drive once")
+        drives[name] = load_drive(name), price
+    return {"drives": drives, "caches": [cache_of(words) for words in caches], "refill": spare_days * _DAY}
+
+
+def priced(option: str, words: str, example: str) -> tuple[str, float]:
+    """Return the text before the last colon, and the number after it."""
+    before, _, price = words.rpartition(":")
+    try:
+        return before, float(price)
+    except ValueError:
+        raise InputError(f"{option} {words[:60]!r}: give the price after a colon, such as {example}") from None
+
+
+def cache_of(words: str):
+    """Return a cache, such as 50%:2000 or 2TB:2000."""
+    from storagekit.plan import ReadCache
+
+    size, price = priced("--cache", words, "50%:2000")
+    unit = next((unit for unit in _CACHES if size.endswith(unit)), "")
+    try:
+        value = float(size.removesuffix(unit)) * _CACHES[unit]
+    except (KeyError, ValueError):
+        raise InputError(
+            f"--cache {words[:60]!r}: give the share of the reads or the size, and a price: 50%:2000, 500GB:2000 or 2TB:2000"
+        ) from None
+    return ReadCache(price, hits=value) if unit == "%" else ReadCache(price, size=value)
+
+
+def _next_purchase(answer, loss: Mapping[str, float] | None, bought: Mapping):
+    from storagekit.faults import Failures
+
+    if loss is None:
+        return answer.next_purchase(**bought)
+    others = {name: value for name, value in loss.items() if name != "annual"}
+    return answer.next_purchase(failures=Failures(loss["annual"]), **others, **bought)
 
 
 def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | None:

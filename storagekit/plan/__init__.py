@@ -15,8 +15,8 @@ An answer prints as text and converts to a dictionary. `answer.check()` compares
 requirements          `requirements` (schemes), `question` and `goal` (layouts), `sharing_question`
 candidates            `families` and `scheme`; the layouts of a `question`
 prediction            `predicting` (schemes); `analytic` for layouts and shares; `paper_rule`
-ranking               `objective`; `ranking`, `sr_array`, `sizing`, `many`, `sharing`
-answer                `answer` (text, JSON, tables); `schemes_answer`, `layout_answer`, `sharing_answer`
+ranking               `objective`; `finding`, `ranking`, `sr_array`, `sizing`, `many`, `sharing`
+answer                `answer` (text, JSON, tables); `schemes_answer`, `layout_answer`, `sharing_answer`; `purchases`
 check                 `check` (the result), `checking`, `simulating` (scenarios); `trials` (random questions)
 ====================  ====================================================================
 """
@@ -57,6 +57,9 @@ from storagekit.plan.scheme import Hashed as Hashed
 from storagekit.plan.scheme import Mirrored as Mirrored
 from storagekit.plan.scheme import Parity as Parity
 from storagekit.plan.schemes_answer import SchemesAnswer as SchemesAnswer
+from storagekit.plan.schemes_next import Change as Change
+from storagekit.plan.schemes_next import NextPurchase as NextPurchase
+from storagekit.plan.schemes_next import ReadCache as ReadCache
 from storagekit.plan.sharing import shares as shares
 from storagekit.plan.sharing_answer import SharesAnswer as SharesAnswer
 from storagekit.plan.sharing_answer import StreamShare as StreamShare

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.loaded import TransferSizes
+from storagekit.analytic.array.loaded import Loaded, TransferSizes
 from storagekit.analytic.array.loaded import loaded as checked_loaded
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
@@ -215,22 +215,37 @@ def again_of(needs: Requirements, scheme: Scheme) -> NDArray:
     return needs.again * (not scheme.whole_pages)
 
 
+def response_of(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> Loaded:
+    """Return the distribution of the response times of a scheme with a formula, for arrivals at a rate."""
+    used = _used(needs, [scheme])
+    (sizes,) = sizes_on(needs, [scheme], used)
+    return _response_of(needs, timing, scheme, float(np.asarray(timing.reach(used))[0]), sizes)
+
+
+def _response_of(
+    needs: Requirements, timing: Curve | Linear, scheme: Scheme, reach: float, sizes: TransferSizes
+) -> Loaded:
+    """Return the distribution of response times. reach: share of the cylinders with data. sizes: see `sizes_on`."""
+    assert needs.rate is not None
+    return loaded(
+        timing,
+        scheme.shape,
+        reach,
+        sizes,
+        disks=scheme.disks,
+        rate=needs.rate,
+        reads=needs.read_share,
+        depth=needs.queue_depth,
+    )
+
+
 def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme]) -> list[Prediction]:
     assert needs.rate is not None
     used = _used(needs, schemes)
     sizes = sizes_on(needs, schemes, used)
     figures = []
     for scheme, reach, each in zip(schemes, np.asarray(timing.reach(used)).tolist(), sizes, strict=True):
-        found = loaded(
-            timing,
-            scheme.shape,
-            reach,
-            each,
-            disks=scheme.disks,
-            rate=needs.rate,
-            reads=needs.read_share,
-            depth=needs.queue_depth,
-        )
+        found = _response_of(needs, timing, scheme, reach, each)
         quantiles = found.quantile(0.95), found.quantile(0.99)
         figures.append(SchemeFigures(found.saturation, found.mean, *quantiles, found.utilization))
     return _predictions(needs, timing, schemes, figures, np.array([each.seconds @ each.shares for each in sizes]))

@@ -1,38 +1,23 @@
 """Rank the schemes for given disks by their predicted values."""
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
-from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
 from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
 from storagekit.plan.families import Family, default_families
+from storagekit.plan.finding import found, meets, order_of, surviving
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
-from storagekit.plan.predicting import (
-    SLACK,
-    Prediction,
-    holds,
-    load_share,
-    overloads_after_failure,
-    predict,
-    turns_in_time,
-)
+from storagekit.plan.predicting import Prediction, holds, load_share, turns_in_time
 from storagekit.plan.requirements import MOST_DISKS, Requirements, sizes_of
-from storagekit.plan.scheme import Scheme
 from storagekit.plan.schemes_answer import SchemesAnswer
 
-# A number of disks that is a multiple of most numbers of mirrors and of most group sizes.
-_DIVIDES = 12
-# Maximum number of spares if the disks cannot be divided evenly: for a kind that is possible with fewer spares too, and for
-# any other kind, whose groups have at most 24 disks.
-_SPARES, _MOST_SPARES = 3, 23
 _FAMILIES = "SRArrays(), ParityRAID(), Code(8, 3), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
 
@@ -139,19 +124,20 @@ def schemes(
         families = default_families(needs.drive, needs.tolerate)
     families = [families] if isinstance(families, Family) else families
     _check(goal, families, scheduler)
-    found, refused = _found(needs, goal, families, scheduler)
-    every = next(_surviving(needs, needs.affordable, families), [])
+    met, refused = found(needs, goal, families, scheduler)
+    every = next(surviving(needs, needs.affordable, families), [])
     small = [one for one in every if not holds(needs, one)]
     long = [one for one in every if holds(needs, one) and not turns_in_time(needs, one)]
     return SchemesAnswer(
         needs=needs,
         goal=goal,
         scheduler=scheduler,
-        ranking=tuple(sorted(found, key=lambda one: (overloads_after_failure(needs, one), goal.key(one)))),
+        families=tuple(families),
+        ranking=tuple(sorted(met, key=partial(order_of, needs, goal))),
         refused=tuple(sorted(refused, key=partial(_nearness, goal))),
         small=tuple(dict.fromkeys(str(one) for one in small)),
         long=tuple(dict.fromkeys(str(one) for one in long)),
-        binding=_binding(needs, goal, found, refused, families),
+        binding=_binding(needs, goal, met, refused, families),
     )
 
 
@@ -162,104 +148,21 @@ def _check(goal: Objective, families: Sequence[Family], scheduler: Scheduler) ->
     instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
 
-def _found(
-    needs: Requirements, goal: Objective, families: Sequence[Family], scheduler: Scheduler
-) -> tuple[list[Prediction], list[Prediction]]:
-    """Return the schemes that meet the requirements, and the schemes with enough capacity that do not meet them.
-
-    If the goal may use fewer disks, return the schemes for the smallest number of disks with which any scheme meets the
-    requirements.
-    """
-    most, least = needs.affordable, _least(needs)
-    if most < 1:
-        return [], []
-
-    timing = spindle(needs.drive)
-
-    @cache
-    def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
-        found = _predicted(needs, timing, families, scheduler, disks)
-        met = [
-            one
-            for one in found
-            if meets(needs, one) and (needs.rate is None or load_share(needs, one) <= goal.most_busy)
-        ]
-        return met, [one for one in found if one not in met]
-
-    if not goal.may_leave_disks or least > most:
-        return of(most)
-    # Among multiples of `_DIVIDES`, more disks make each scheme faster. If one multiple is too slow, all smaller
-    # multiples are too slow.
-    known = range(-(-least // _DIVIDES) * _DIVIDES, most + 1, _DIVIDES)
-    place = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
-    slow = next((disks for disks in reversed(known[:place]) if of(disks)[1]), least - 1)
-    last = known[place] if place < len(known) else most
-    return of(next((disks for disks in range(slow + 1, last + 1) if of(disks)[0]), last))
-
-
-def _least(needs: Requirements) -> int:
-    return max(1, int(np.ceil(needs.data / needs.capacity / SLACK)))
-
-
-def _predicted(
-    needs: Requirements, timing: Curve | Linear, families: Sequence[Family], scheduler: Scheduler, disks: int
-) -> list[Prediction]:
-    """Return the predictions of the schemes of `disks` disks that hold the data and tolerate the failures.
-
-    A scheme may have slightly fewer disks, and the other disks are then spares, if its kind is impossible with exactly
-    this number of disks, if it then has more capacity, such as one wide parity group in place of several narrow ones, or
-    if the disks of its kind would otherwise be overloaded, now or after a failure.
-    """
-    found: list[Prediction] = []
-    largest: dict[tuple, float] = {}
-    for spares, some in enumerate(_surviving(needs, disks, families)):
-        tried = {one.scheme.sort for one in found} if spares > _SPARES else set()
-        new = [
-            one
-            for one in some
-            if one.sort not in tried
-            and holds(needs, one)
-            and turns_in_time(needs, one)
-            and one.usable(needs.capacity) > largest.get(one.sort, 0.0) * SLACK
-        ]
-        predictions = predict(needs, timing, new, scheduler, disks)
-        found += predictions
-        for one in predictions:
-            if meets(needs, one) and not overloads_after_failure(needs, one):
-                sort = one.scheme.sort
-                largest[sort] = max(one.usable, largest.get(sort, 0.0))
-    return list({one.name: one for one in reversed(found)}.values())[::-1]
-
-
-def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
-    """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_MOST_SPARES` disks fewer."""
-    for count in range(disks, max(0, disks - 1 - _MOST_SPARES), -1):
-        every = (one for family in families for one in family.of(count))
-        yield [one for one in every if one.tolerates >= needs.tolerate and one.suits(needs.smallest)]
-
-
-def meets(needs: Requirements, one: Prediction) -> bool:
-    """Return whether a scheme sustains the load within the limits of the response time."""
-    within = np.isfinite(one.mean) and (needs.mean is None or one.mean <= needs.mean)
-    # a scheme without a formula for the quantile is not rejected
-    return bool(within and (needs.tail is None or not one.p99 > needs.tail))
-
-
 def _binding(
     needs: Requirements,
     goal: Objective,
-    found: Sequence[Prediction],
+    met: Sequence[Prediction],
     refused: Sequence[Prediction],
     families: Sequence[Family],
 ) -> Binding:
     """Return the constraint "none" if a scheme was found, otherwise the reason why no scheme is feasible."""
-    if found:
+    if met:
         return Binding("none")
     if needs.affordable < 1 and needs.price:
         return Binding("budget: no disk can be bought", needs.budget, needs.price, f"spend {needs.price:g} or more")
     if refused:
         return _too_slow(needs, goal, refused)
-    every = [one for some in _surviving(needs, needs.affordable, families) for one in some]
+    every = [one for some in surviving(needs, needs.affordable, families) for one in some]
     if not every:
         return _too_few(needs, families)
     long = [one for one in every if holds(needs, one)]

@@ -1,10 +1,11 @@
 """The answer about schemes: predicted values of each scheme, assumptions, and a check by simulation."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from storagekit.analytic.array.elevator import Scheduler
@@ -12,15 +13,19 @@ from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS
 from storagekit.core.validation import COUNT, Count, Positive, Share, Span, instance_of, validate
+from storagekit.drive import Drive
 from storagekit.faults import Failures
 from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
 from storagekit.plan.check import Check
+from storagekit.plan.families import Family
 from storagekit.plan.objective import MinP95, Objective
 from storagekit.plan.predicting import COLUMNS, Prediction
+from storagekit.plan.purchases import MOST_MORE, Lifetimes, Purchases, different_caches, priced_drives
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SpreadParity
 from storagekit.plan.schemes_after_failure import CHUNK, Chunk, FailureRanking, after_failure_of, rebuilt_at
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
+from storagekit.plan.schemes_next import MEASURES, MeasureName, NextPurchase, ReadCache
 from storagekit.plan.warnings import warnings_of
 
 if TYPE_CHECKING:
@@ -42,6 +47,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         The objective of the ranking.
     scheduler : Scheduler
         The scheduler of the disks, used with outstanding requests.
+    families : tuple of Family
+        The families of schemes.
     ranking : tuple of Prediction
         The schemes, the best first; empty if no scheme is feasible.
     refused : tuple of Prediction
@@ -60,6 +67,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     needs: Requirements
     goal: Objective
     scheduler: Scheduler
+    families: tuple[Family, ...]
     ranking: tuple[Prediction, ...]
     refused: tuple[Prediction, ...]
     small: tuple[str, ...]
@@ -308,6 +316,101 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "after_failure with outstanding: the formulas need the load of the disks; give rate instead of outstanding"
             )
         return after_failure_of(self.needs, self.ranking, rebuild_rate, chunk)
+
+    @validate
+    def next_purchase(
+        self,
+        price: Positive | None = None,
+        *,
+        scheme: str | None = None,
+        more: Annotated[int, COUNT.up_to(MOST_MORE)] = 4,
+        drives: Annotated[Mapping[str, tuple[Drive, float]], priced_drives] = MappingProxyType({}),
+        caches: Annotated[Sequence[ReadCache], different_caches] = (),
+        budget: Positive | None = None,
+        by: MeasureName | None = None,
+        failures: Annotated[
+            Failures | None, instance_of(Failures, "the failures of a disk, such as sk.faults.Failures(0.014)")
+        ] = None,
+        detection: Span = 0.0,
+        bit_error_rate: Share = 0.0,
+        refill: Span = 0.0,
+        years: Positive = 1.0,
+    ) -> NextPurchase:
+        """Return the effect of each thing that one could buy for an array, from the largest gain for its cost.
+
+        The changes are: more disks, another drive for all disks, a cache, another scheme, and with `refill` a spare disk.
+
+        Parameters
+        ----------
+        price : float, optional
+            Price of a disk, above 0; by default the price of the question.
+        scheme : str, optional
+            Name of the present scheme; by default the recommended one.
+        more : int
+            Numbers of disks from 1 to this number are tried, by default 4. The fewest disks with which the present scheme
+            gets a further group are tried too, if they are at most 24.
+        drives : mapping of str to (Drive, float)
+            Other drives by name, each with its price. One replaces all disks.
+        caches : sequence of ReadCache
+            Caches in front of the disks. They need a rate.
+        budget : float, optional
+            Limit of the cost of a change.
+        by : {"mean", "p95", "p99", "throughput", "capacity", "durability"}, optional
+            Measure by which changes are ranked; by default that of the goal, and the mean for the goal `MinCost()`.
+        failures : Failures, optional
+            Annual failure rate of a disk: adds the probability of a data loss. It needs a rate.
+        detection, bit_error_rate, years : float
+            See `durability`.
+        refill : float
+            Mean time in seconds until an ordered disk arrives, with `failures`. By default 0: a spare disk is always
+            available, and further spares do not change the durability. Less than a second counts as 0.
+
+        Returns
+        -------
+        NextPurchase
+            The changes. `recommended` is the first one if it is an improvement, and `purchase` the best one with a cost.
+
+        Raises
+        ------
+        InputError
+            If nothing is feasible, no price is given, the scheme is unknown, or an argument is out of range.
+
+        Examples
+        --------
+        >>> import storagekit as sk
+        >>> drive = sk.load_drive("toshiba_mg10_20tb")
+        >>> answer = sk.plan.schemes(drive, 12, data=60e12, read_share=0.7, rate=600, tolerate=1)
+        >>> answer.next_purchase(300).purchase.name
+        '2 more disks'
+        """
+        require_feasible(self.feasible, self.binding, "improve")
+        price = self.needs.price if price is None else price
+        if not price:
+            raise InputError("price: none; give the price of a disk, above 0: price=300, or --price 300")
+        given = {"failures": failures, "caches": caches, "detection": detection, "refill": refill}
+        self._require_purchasable({name for name, value in given.items() if value} | {by}, bit_error_rate)
+        if by is None:
+            by = self.goal.name if self.goal.name in MEASURES else "mean"
+        if self.needs.rate is None and by in ("p95", "p99"):
+            by = "mean"
+        # rates of events within microseconds would overflow
+        refill = refill if refill >= 1 else 0.0
+        lifetimes = None if failures is None else Lifetimes(failures, detection, bit_error_rate, refill, years)
+        given = price, scheme, more, drives, caches, lifetimes, budget, by
+        return Purchases(self.needs, self.goal, self.families, self.scheduler, self.ranking, *given).answer()
+
+    def _require_purchasable(self, given: set[str | None], bit_error_rate: float) -> None:
+        """Raise InputError if arguments of `next_purchase` do not fit together. given: those that are not the default."""
+        for name in ("failures", "caches"):
+            if name in given and self.needs.rate is None:
+                raise InputError(
+                    f"{name} with outstanding: the effect depends on the load of the disks; give rate instead of outstanding"
+                )
+        if "failures" not in given and (given & {"detection", "refill", "durability"} or bit_error_rate):
+            raise InputError(
+                "detection, bit_error_rate, refill or by='durability' without failures: give the failures of a disk "
+                "too, such as failures=sk.faults.Failures(0.014)"
+            )
 
     def _content(self):
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes")]

@@ -152,8 +152,10 @@ def durability_of(
     bit_error_rate: float,
     years: float,
     rebuild_rate: float | None = None,
+    spares: int | None = None,
+    refill: float = 0.0,
 ) -> DurabilityRanking:
-    """Return the durability of schemes; see `SchemesAnswer.durability`."""
+    """Return the durability of schemes; see `SchemesAnswer.durability`, and `Repair` for spares and their refill."""
     found, never, unknown = [], [], []
     for one in predictions:
         redundancy = one.scheme.redundancy(used_share(needs, one.scheme) * needs.capacity)
@@ -162,7 +164,8 @@ def durability_of(
         elif redundancy.parities and not math.isfinite(one.rebuild):
             never.append(one.name)
         else:
-            repair = Repair(_own_time(one, redundancy), at_once=at_once, detection=detection)
+            time = _own_time(one, redundancy)
+            repair = Repair(time, at_once=at_once, detection=detection, spares=spares, refill=refill)
             model = ReliabilityModel(redundancy, failures, repair, bit_error_rate=bit_error_rate)
             found.append(SchemeDurability(one, durability(model, years)))
     # the numbers of groups and the times of rebuilds differ, and are in `to_dict`

@@ -110,3 +110,45 @@ def test_a_declustered_code_is_asked_for_by_its_numbers(storagekit):
     assert status == 0 and "declustered code, 8+2, 2 spares distributed" in text
     status, _, refused = storagekit(*ASKED, "--rate", "300", "--declustered", "8-2")
     assert status == 2 and "--declustered '8-2': give the numbers of data and of parity disks" in refused
+
+
+def test_the_next_purchase_follows_the_ranking(storagekit):
+    asked = [*ASKED, "--rate", "400", "--tolerate", "1", "--price", "300", "--buy-next"]
+    asked += [
+        "--instead",
+        "wd_hc570:350",
+        "--cache",
+        "50%:2000",
+        "--cache",
+        "2TB:700",
+        "--afr",
+        "1.4",
+        "--spare-days",
+        "7",
+    ]
+    status, text, _ = storagekit(*asked)
+    assert status == 0 and "best next purchase: 2 more disks for 600 (RAID 10): mean" in text
+    assert "12 x wd_hc570" in text and "cache, 50% of reads" in text and "cache of 2 TB" in text
+    assert "1 more disk for 300 (RAID 10, 1 spare): loss probability" in text and "after a mean of 7 days" in text
+    _, text, _ = storagekit(*asked, "--json")
+    found = json.loads(text)["next_purchase"]
+    costs = {one["change"]: one["cost"] for one in found["ranking"]}
+    assert found["purchase"] == "2 more disks" and costs["12 x wd_hc570"] == 12 * 350 and costs["cache of 2 TB"] == 700
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--buy-next"], "price: none; give the price of a disk, above 0: price=300, or --price 300"),
+        (["--instead", "wd_hc570"], "--instead 'wd_hc570': give the price after a colon, such as cheetah15k3:400"),
+        (["--instead", "wd_hc570:3", "--instead", "wd_hc570:4"], "the same drive twice"),
+        (["--cache", "50:300"], "--cache '50:300': give the share of the reads or the size, and a price: 50%:2000"),
+        (["--cache", "50%"], "--cache '50%': give the price after a colon"),
+        (["--price", "3", "--cache", "120%:300"], "hits 1.2: it must be between 0 and 1"),
+        (["--price", "3", "--spare-days", "7"], "without failures: give the failures of a disk"),
+    ],
+)
+def test_a_purchase_that_cannot_be_judged_is_one_line(storagekit, more, says):
+    status, text, error = storagekit(*ASKED, "--rate", "300", *more)
+    assert status == 2 and not text
+    assert says in error and len(error.strip().splitlines()) == 1

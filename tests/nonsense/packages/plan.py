@@ -12,14 +12,17 @@ from storagekit.drive import Drive, load_drive
 from storagekit.faults import Failures
 from storagekit.plan import (
     RLOOK,
+    Change,
     Check,
     DriveFigures,
     Layout,
     LayoutAnswer,
     MaxThroughput,
     MinCost,
+    NextPurchase,
     ParityRAID,
     RandomQuestion,
+    ReadCache,
     ResponseGoal,
     SchemesAnswer,
     SharesAnswer,
@@ -62,6 +65,11 @@ def either_load(rate: Any, p99: Any, outstanding: Any, scheduler: Any, queue_dep
     return at_rate, schemes(**both, outstanding=outstanding, scheduler=scheduler)
 
 
+def either_cache(hits: Any, size: Any, **both: Any) -> object:
+    """Create a cache by its share of hits, and one by its size."""
+    return ReadCache(hits=hits, **both), ReadCache(size=size, **both)
+
+
 def layouts() -> LayoutAnswer:
     return array(PLAIN, 4, read_share=0.7, queue=2.0)
 
@@ -77,6 +85,15 @@ def shared() -> SharesAnswer:
 @cache
 def kept() -> SchemesAnswer:
     return schemes(drive(), 2, data=4e9, size=64.0 * KB, read_share=0.7, rate=20.0)
+
+
+@cache
+def bought() -> NextPurchase:
+    return kept().next_purchase(100.0)
+
+
+def change() -> Change:
+    return bought().ranking[0]
 
 
 @cache
@@ -111,6 +128,28 @@ ANSWERS = {
         },
         through=method_of(kept, "durability"),
         optional=("at_once", "rebuild_rate"),
+    ),
+    "plan.Change.gain_in": ValidCall(lambda: {"by": "capacity"}, through=method_of(change, "gain_in")),
+    "plan.Change.helps_in": ValidCall(lambda: {"by": "capacity"}, through=method_of(change, "helps_in")),
+    "plan.NextPurchase.best_for": ValidCall(lambda: {"by": "mean"}, through=method_of(bought, "best_for")),
+    "plan.SchemesAnswer.next_purchase": ValidCall(
+        lambda: {
+            "price": 100.0,
+            "scheme": "RAID 1",
+            "more": 2,
+            "drives": {"other": (drive(), 200.0)},
+            "caches": (ReadCache(100.0, hits=0.5),),
+            "budget": 1000.0,
+            "by": "durability",
+            "failures": Failures(0.014),
+            "detection": 60.0,
+            "bit_error_rate": 1e-15,
+            "refill": 1e5,
+            "years": 2.0,
+        },
+        through=method_of(kept, "next_purchase"),
+        # without failures the arguments about failures are refused
+        optional=("scheme", "budget", "by"),
     ),
     "plan.SharesAnswer.check": ValidCall(
         lambda: {"seconds": 1.0, "seeds": 2, "threads": 4, "depth": 1, "within": 0.05},
@@ -154,6 +193,14 @@ VALID_CALLS = {
             "queue": 1,
             "locality": 2.0,
         }
+    ),
+    "plan.ReadCache": ValidCall(
+        lambda: {"price": 100.0, "hits": 0.5, "size": 1e9, "time": 1e-4},
+        through=either_cache,
+        optional=("hits", "size"),
+    ),
+    "plan.ReadCache.hit_share": ValidCall(
+        lambda: {"data": 4e9}, through=method_of(lambda: ReadCache(100.0, size=1e9), "hit_share")
     ),
     "plan.ReplicatedBricks": ValidCall(lambda: {"copies": 3}),
     "plan.ResponseGoal": ValidCall(lambda: {"response": 0.02, "rate": 100.0}),
@@ -272,10 +319,12 @@ NOT_ATTACKED = dict.fromkeys(
         for name in (
             "Binding",
             "Candidate",
+            "Change",
             "Check",
             "CheckRow",
             "LayoutAnswer",
             "MemoryAnswer",
+            "NextPurchase",
             "Question",
             "Ranked",
             "SchemesAnswer",

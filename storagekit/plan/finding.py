@@ -1,0 +1,128 @@
+"""Find the schemes of given disks that meet the requirements, with their predicted values."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.positioning import Curve, Linear, spindle
+from storagekit.plan.families import Family
+from storagekit.plan.objective import Objective
+from storagekit.plan.predicting import (
+    SLACK,
+    Prediction,
+    holds,
+    load_share,
+    overloads_after_failure,
+    predict,
+    turns_in_time,
+)
+from storagekit.plan.requirements import Requirements
+from storagekit.plan.scheme import Scheme
+
+# A number of disks that is a multiple of most numbers of mirrors and of most group sizes.
+_DIVIDES = 12
+# Maximum number of spares if the disks cannot be divided evenly: for a kind that is possible with fewer spares too, and for
+# any other kind, whose groups have at most 24 disks.
+_SPARES, _MOST_SPARES = 3, 23
+
+
+def found(
+    needs: Requirements, goal: Objective, families: Sequence[Family], scheduler: Scheduler
+) -> tuple[list[Prediction], list[Prediction]]:
+    """Return the schemes that meet the requirements, and the schemes with enough capacity that do not meet them.
+
+    If the goal may use fewer disks, return the schemes for the smallest number of disks with which any scheme meets the
+    requirements.
+    """
+    most, least = needs.affordable, _least(needs)
+    if most < 1:
+        return [], []
+
+    timing = spindle(needs.drive)
+
+    @cache
+    def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
+        return found_of(needs, timing, goal.most_busy, families, scheduler, disks)
+
+    if not goal.may_leave_disks or least > most:
+        return of(most)
+    # Among multiples of `_DIVIDES`, more disks make each scheme faster. If one multiple is too slow, all smaller
+    # multiples are too slow.
+    known = range(-(-least // _DIVIDES) * _DIVIDES, most + 1, _DIVIDES)
+    place = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
+    slow = next((disks for disks in reversed(known[:place]) if of(disks)[1]), least - 1)
+    last = known[place] if place < len(known) else most
+    return of(next((disks for disks in range(slow + 1, last + 1) if of(disks)[0]), last))
+
+
+def found_of(
+    needs: Requirements,
+    timing: Curve | Linear,
+    most_busy: float,
+    families: Sequence[Family],
+    scheduler: Scheduler,
+    disks: int,
+) -> tuple[list[Prediction], list[Prediction]]:
+    """Return the schemes of `disks` disks that meet the requirements, and those with enough capacity that do not.
+
+    timing: the `spindle` of the drive. most_busy: largest load as a share of what a scheme can serve.
+    """
+    every = _predicted(needs, timing, families, scheduler, disks)
+    met = [one for one in every if meets(needs, one) and (needs.rate is None or load_share(needs, one) <= most_busy)]
+    return met, [one for one in every if one not in met]
+
+
+def order_of(needs: Requirements, goal: Objective, one: Prediction) -> tuple:
+    """Return the key by which a ranking is sorted. Schemes that a lost disk overloads come last."""
+    return overloads_after_failure(needs, one), goal.key(one)
+
+
+def _least(needs: Requirements) -> int:
+    return max(1, int(np.ceil(needs.data / needs.capacity / SLACK)))
+
+
+def _predicted(
+    needs: Requirements, timing: Curve | Linear, families: Sequence[Family], scheduler: Scheduler, disks: int
+) -> list[Prediction]:
+    """Return the predictions of the schemes of `disks` disks that hold the data and tolerate the failures.
+
+    A scheme may have slightly fewer disks, and the other disks are then spares, if its kind is impossible with exactly
+    this number of disks, if it then has more capacity, such as one wide parity group in place of several narrow ones, or
+    if the disks of its kind would otherwise be overloaded, now or after a failure.
+    """
+    found: list[Prediction] = []
+    largest: dict[tuple, float] = {}
+    for spares, some in enumerate(surviving(needs, disks, families)):
+        tried = {one.scheme.sort for one in found} if spares > _SPARES else set()
+        new = [
+            one
+            for one in some
+            if one.sort not in tried
+            and holds(needs, one)
+            and turns_in_time(needs, one)
+            and one.usable(needs.capacity) > largest.get(one.sort, 0.0) * SLACK
+        ]
+        predictions = predict(needs, timing, new, scheduler, disks)
+        found += predictions
+        for one in predictions:
+            if meets(needs, one) and not overloads_after_failure(needs, one):
+                sort = one.scheme.sort
+                largest[sort] = max(one.usable, largest.get(sort, 0.0))
+    return list({one.name: one for one in reversed(found)}.values())[::-1]
+
+
+def surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
+    """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_MOST_SPARES` disks fewer."""
+    for count in range(disks, max(0, disks - 1 - _MOST_SPARES), -1):
+        every = (one for family in families for one in family.of(count))
+        yield [one for one in every if one.tolerates >= needs.tolerate and one.suits(needs.smallest)]
+
+
+def meets(needs: Requirements, one: Prediction) -> bool:
+    """Return whether a scheme sustains the load within the limits of the response time."""
+    within = np.isfinite(one.mean) and (needs.mean is None or one.mean <= needs.mean)
+    # a scheme without a formula for the quantile is not rejected
+    return bool(within and (needs.tail is None or not one.p99 > needs.tail))
