@@ -10,7 +10,7 @@ from storagekit.cli import completion
 from storagekit.core.errors import InputError
 
 # the names in `storagekit.lab.PAGES`; they are repeated here so that help does not wait for the import of that package
-BOARDS = "tour, striping, sessions, array, sr_array, protocol, adaptive, trace, own_drive, fair or bound"
+BOARDS = "tour, striping, sessions, array, sr_array, protocol, adaptive, trace, own_drive, fair, bound or failure"
 
 
 def join(app: typer.Typer) -> None:

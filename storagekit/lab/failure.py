@@ -136,7 +136,7 @@ def board() -> Board:
     """Return the interactive page with its controls, as a `Board`."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
-        "disks": Slider("Drives", 24, 4, 60, few=[12, 24]),
+        "disks": Slider("Drives", 24, 4, 60, few=[24]),
         "data": Slider("Data (% of raw capacity)", 40, 1, 80, few=[40]),
         "size": StepsControl("Request size (KB)", 64, [4, 8, 16, 32, 64, 128, 256, 512, 1024], few=[64]),
         "read_share": Slider("Reads (%)", 80, 0, 100, 5, few=[80]),

@@ -17,6 +17,7 @@ FOLDER = "lab"
 # take minutes, and `trace` because it shows a file of the reader.
 BOARDS = {
     "array": "which scheme suits given drives and data",
+    "failure": "response times, rebuild and data loss after the failure of a disk",
     "protocol": "which protocol selects the copy of a read best",
     "fair": "rates of streams that share bricks",
     "sessions": "number of clients with a guaranteed data rate",
