@@ -74,6 +74,12 @@ RebuildRate = Annotated[
         "--rebuild-mb-s", help="Rate of a rebuild, MB/s: add the response times during the rebuild; also for --afr."
     ),
 ]
+GrowthData = Annotated[
+    float, typer.Option(help="Growth of the data in a year, percent: add how long schemes are enough.")
+]
+GrowthLoad = Annotated[
+    float, typer.Option(help="Growth of the load in a year, percent: add how long schemes are enough.")
+]
 BuyNext = Annotated[
     bool, typer.Option("--buy-next", help="Add what to buy next: each change with its effect and cost; needs --price.")
 ]
@@ -126,6 +132,8 @@ def schemes(
     bit_error_rate: BitErrorRate = 0.0,
     after_failure: AfterFailure = False,
     rebuild_mb_s: RebuildRate = None,
+    growth_data: GrowthData = 0.0,
+    growth_load: GrowthLoad = 0.0,
     buy_next: BuyNext = False,
     instead: Instead = None,
     cache: Cache = None,
@@ -166,13 +174,16 @@ def schemes(
         raise InputError(
             "--after-failure or --rebuild-mb-s with --outstanding: the formulas need the load of the disks; give --rate"
         )
-    bought = None
+    grows, bought = growth_data != 0 or growth_load != 0, None
     if buy_next or instead or cache or spare_days:
+        if spare_days and loss is None:
+            raise InputError("--spare-days without --afr: give the annual failure rate of a disk too")
         # an option is read before the answer is printed
         bought = _bought(instead or [], cache or [], spare_days)
     more = {
         "after_failure": (lambda: answer.after_failure(rebuild_rate)) if wanted else lambda: None,
         "durability": (lambda: _durable(answer, **loss, rebuild_rate=rebuild_rate)) if loss else lambda: None,
+        "growth": (lambda: answer.growth(growth_data / 100, growth_load / 100)) if grows else lambda: None,
         "next_purchase": (lambda: _next_purchase(answer, loss, bought)) if bought is not None else lambda: None,
     }
     _report(answer, more, check, charts, as_json)

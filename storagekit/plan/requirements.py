@@ -31,7 +31,7 @@ from storagekit.plan.transfers import ZoneTransfers, paged
 _LARGEST = 2**26
 MOST_DISKS = 4096
 _DISKS = COUNT.up_to(MOST_DISKS, "; plan one of several equal arrays")
-_MOST_OUTSTANDING = 1_000_000
+MOST_OUTSTANDING = 1_000_000
 # NCQ has 32 commands; a simulation has some thousand requests at once
 _DEPTHS = COUNT.up_to(256)
 
@@ -61,7 +61,7 @@ class Requirements:
     sizes: tuple[tuple[float, float], ...]
     read_share: Share
     rate: Annotated[float | None, POSITIVE.in_unit("requests/s")]
-    outstanding: Annotated[int | None, COUNT.up_to(_MOST_OUTSTANDING)]
+    outstanding: Annotated[int | None, COUNT.up_to(MOST_OUTSTANDING)]
     tolerate: Whole
     mean: Time | None
     tail: Time | None

@@ -12,7 +12,7 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS
-from storagekit.core.validation import COUNT, Count, Positive, Share, Span, instance_of, validate
+from storagekit.core.validation import AMOUNT, COUNT, Count, Positive, Share, Span, instance_of, validate
 from storagekit.drive import Drive
 from storagekit.faults import Failures
 from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
@@ -25,6 +25,7 @@ from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SpreadParity
 from storagekit.plan.schemes_after_failure import CHUNK, Chunk, FailureRanking, after_failure_of, rebuilt_at
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
+from storagekit.plan.schemes_growth import GrowthRanking, growth_of
 from storagekit.plan.schemes_next import MEASURES, MeasureName, NextPurchase, ReadCache
 from storagekit.plan.warnings import warnings_of
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _TB = 1e12
+Growth = Annotated[float, AMOUNT.up_to(10)]
 
 
 @dataclass(frozen=True)
@@ -316,6 +318,41 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "after_failure with outstanding: the formulas need the load of the disks; give rate instead of outstanding"
             )
         return after_failure_of(self.needs, self.ranking, rebuild_rate, chunk)
+
+    @validate
+    def growth(self, data: Growth = 0.0, load: Growth = 0.0) -> GrowthRanking:
+        """Return how long each scheme of the ranking is enough while the data and the load grow.
+
+        Parameters
+        ----------
+        data : float
+            Growth of the data in a year: 0.3 is 30%. By default 0.
+        load : float
+            Growth of the rate of requests, or of the outstanding requests, in a year; by default 0.
+
+        Returns
+        -------
+        GrowthRanking
+            The schemes, from the one that is enough for the longest time, each with the requirement that ends it.
+
+        Raises
+        ------
+        InputError
+            If nothing is feasible, both values are 0, or a value is not between 0 and 10.
+
+        Examples
+        --------
+        >>> import storagekit as sk
+        >>> drive = sk.load_drive("toshiba_mg10_20tb")
+        >>> answer = sk.plan.schemes(drive, 12, data=60e12, read_share=0.7, rate=300, tolerate=2)
+        >>> found = answer.growth(data=0.25, load=0.2).recommended
+        >>> found.name, round(found.years, 1), found.limit
+        ('code, 9+3', 4.9, 'load of 741 requests/s')
+        """
+        require_feasible(self.feasible, self.binding, "grow")
+        if not data and not load:
+            raise InputError("growth of 0 for data and load: give one above 0, such as data=0.3 for 30% a year")
+        return growth_of(self.needs, self.goal, self.scheduler, self.ranking, data, load)
 
     @validate
     def next_purchase(

@@ -112,6 +112,31 @@ def test_a_declustered_code_is_asked_for_by_its_numbers(storagekit):
     assert status == 2 and "--declustered '8-2': give the numbers of data and of parity disks" in refused
 
 
+def test_response_times_after_a_failure_follow_the_ranking(storagekit):
+    asked = [*ASKED, "--rate", "300", "--tolerate", "1"]
+    status, text, _ = storagekit(*asked, "--after-failure")
+    assert status == 0 and "while a disk is lost: RAID 10 has the shortest mean" in text and "hours" not in text
+    status, text, _ = storagekit(*asked, "--rebuild-mb-s", "15", "--afr", "1.4")
+    assert (
+        status == 0 and "while it is rebuilt at 15 MB/s: RAID 10 has" in text and "A rebuild restores 15 MB/s" in text
+    )
+    _, text, _ = storagekit(*asked, "--rebuild-mb-s", "15", "--json")
+    found = json.loads(text)
+    assert found["after_failure"]["rebuild_rate"] == 15e6 and found["durability"] is None is found["growth"]
+    status, _, refused = storagekit(*ASKED, "--outstanding", "24", "--rebuild-mb-s", "15")
+    assert status == 2 and "--rebuild-mb-s with --outstanding: " in refused
+
+
+def test_growth_follows_the_ranking(storagekit):
+    asked = [*ASKED, "--rate", "300", "--tolerate", "1", "--growth-data", "25"]
+    status, text, _ = storagekit(*asked)
+    assert status == 0 and "with 25% more data and 0% more requests each year; then: capacity of" in text
+    _, text, _ = storagekit(*asked, "--growth-load", "20", "--json")
+    assert json.loads(text)["growth"]["load"] == 0.2
+    status, _, refused = storagekit(*ASKED, "--rate", "300", "--growth-load", "-5")
+    assert status == 2 and "load -0.05" in refused
+
+
 def test_the_next_purchase_follows_the_ranking(storagekit):
     asked = [*ASKED, "--rate", "400", "--tolerate", "1", "--price", "300", "--buy-next"]
     asked += [
@@ -145,7 +170,10 @@ def test_the_next_purchase_follows_the_ranking(storagekit):
         (["--cache", "50:300"], "--cache '50:300': give the share of the reads or the size, and a price: 50%:2000"),
         (["--cache", "50%"], "--cache '50%': give the price after a colon"),
         (["--price", "3", "--cache", "120%:300"], "hits 1.2: it must be between 0 and 1"),
-        (["--price", "3", "--spare-days", "7"], "without failures: give the failures of a disk"),
+        (
+            ["--price", "3", "--spare-days", "7"],
+            "--spare-days without --afr: give the annual failure rate of a disk too",
+        ),
     ],
 )
 def test_a_purchase_that_cannot_be_judged_is_one_line(storagekit, more, says):

@@ -111,6 +111,7 @@ ANSWERS = {
         through=method_of(kept, "after_failure"),
         optional=("rebuild_rate",),
     ),
+    "plan.SchemesAnswer.growth": ValidCall(lambda: {"data": 0.3, "load": 0.2}, through=method_of(kept, "growth")),
     "plan.SchemesAnswer.chart": ValidCall(
         lambda: {"check": simulated()}, through=method_of(kept, "chart"), optional=("check",)
     ),

@@ -1,0 +1,209 @@
+"""How long schemes are enough, while the data and the load grow by a constant factor each year."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.positioning import Curve, Linear, spindle
+from storagekit.core.binding import Binding
+from storagekit.core.units import MS
+from storagekit.plan.answer import RankedAnswer, finite, text_table
+from storagekit.plan.objective import Objective
+from storagekit.plan.predicting import SLACK, Prediction, load_share, predict
+from storagekit.plan.requirements import MOST_OUTSTANDING, Requirements
+from storagekit.plan.scheme import Scheme, SimulatedOnly
+
+# years after which a scheme counts as enough forever
+HORIZON = 30.0
+# number of steps of the search for the last moment: the result is exact to less than an hour
+_HALVINGS = 20
+# number of schemes in the text of an answer
+_SHOWN = 10
+_TB = 1e12
+
+
+class Limit(NamedTuple):
+    """A requirement that is no longer met, with the value and its limit as text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class SchemeGrowth:
+    """How long a scheme is enough.
+
+    Parameters
+    ----------
+    prediction : Prediction
+        The scheme with its predicted values for the present load.
+    years : float
+        Years until a requirement is no longer met; infinite if this takes more than 30 years.
+    limit : str
+        The requirement, with its limit; "none" if the scheme is enough for more than 30 years.
+    """
+
+    prediction: Prediction
+    years: float
+    limit: str
+
+    @property
+    def name(self) -> str:
+        """Return the name of the scheme with its number of spare disks."""
+        return self.prediction.name
+
+    @property
+    def mean(self) -> float:
+        """Return the mean response time under the present load, seconds."""
+        return self.prediction.mean
+
+    @property
+    def usable(self) -> float:
+        """Return the capacity for data in bytes."""
+        return self.prediction.usable
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as a dictionary for JSON."""
+        return {"scheme": self.name, **finite({name: getattr(self, name) for name in GrowthRanking.COLUMNS})}
+
+
+@dataclass(frozen=True)
+class GrowthRanking(RankedAnswer[SchemeGrowth]):
+    """The schemes of an answer, from the one that is enough for the longest time.
+
+    Parameters
+    ----------
+    data, load : float
+        Growth of the data and of the rate of requests in a year; 0.3 is 30%.
+    ranking : tuple of SchemeGrowth
+        The schemes.
+    unknown : tuple of str
+        Schemes without a formula.
+    assumptions : tuple of str
+        Conventions and assumptions.
+    """
+
+    KIND = "scheme"
+    COLUMNS = MappingProxyType(
+        {
+            "years": ("years", "time until a requirement is no longer met"),
+            "limit": ("", "the requirement"),
+            "mean": ("s", "mean response time under the present load"),
+            "usable": ("bytes", "capacity for data"),
+        }
+    )
+
+    data: float
+    load: float
+    ranking: tuple[SchemeGrowth, ...]
+    unknown: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def binding(self) -> Binding:
+        """Return the reason why no scheme has a duration; the constraint "none" if there is one."""
+        if self.ranking:
+            return Binding("none")
+        return Binding("no formula for these schemes", remedy="leave out families, to include RAID 0 to 60")
+
+    def _lines(self):
+        if not self.ranking:
+            return [f"not feasible: {self.binding}", *self._others()]
+        best = self.ranking[0]
+        growth = f"with {self.data:.0%} more data and {self.load:.0%} more requests each year"
+        if math.isinf(best.years):
+            first = f"{best.name} is enough for more than {HORIZON:g} years, {growth}"
+        else:
+            first = f"{best.name} is enough for {best.years:.1f} years, {growth}; then: {best.limit}"
+        rows = [
+            (
+                one.name,
+                f"{one.years:.1f}" if math.isfinite(one.years) else f"> {HORIZON:g}",
+                f"{one.mean / MS:.1f}",
+                f"{one.usable / _TB:.4g}",
+                f"   {one.limit}",
+            )
+            for one in self.ranking[:_SHOWN]
+        ]
+        more = len(self.ranking) - len(rows)
+        table = text_table(("scheme", "years", "mean ms today", "TB", "   limit"), rows, (0, 8, 15, 8, 0))
+        return [first, "", *table, *([f"  and {more} more"] if more > 0 else []), *self._others()]
+
+    def _others(self) -> list[str]:
+        return [f"  no formula: {'; '.join(self.unknown)}"] if self.unknown else []
+
+    def _content(self):
+        return super()._content() | {"data": self.data, "load": self.load, "unknown": list(self.unknown)}
+
+
+def growth_of(
+    needs: Requirements,
+    goal: Objective,
+    scheduler: Scheduler,
+    predictions: Sequence[Prediction],
+    data: float,
+    load: float,
+) -> GrowthRanking:
+    """Return how long schemes are enough; see `SchemesAnswer.growth`."""
+    growing = _Growth(needs, goal.most_busy, scheduler, spindle(needs.drive), data, load)
+    found = [growing.of(one) for one in predictions if not isinstance(one.scheme, SimulatedOnly)]
+    unknown = tuple(one.name for one in predictions if isinstance(one.scheme, SimulatedOnly))
+    assumptions = (
+        "The data grows by one factor in each year, and the load by another. Sizes and the share of reads remain.",
+        "A scheme stops being enough when the data exceeds its capacity, when a response time exceeds its limit, or when the "
+        "disks are busier than the goal allows. Without limits of the response time, the disks may be nearly saturated.",
+    )
+    ranking = tuple(sorted(found, key=lambda one: (-one.years, one.mean)))
+    return GrowthRanking(data, load, ranking, unknown, assumptions)
+
+
+class _Growth(NamedTuple):
+    """Requirements that grow: data and load are the growth in a year. most_busy: largest load of the disks."""
+
+    needs: Requirements
+    most_busy: float
+    scheduler: Scheduler
+    timing: Curve | Linear
+    data: float
+    load: float
+
+    def of(self, one: Prediction) -> SchemeGrowth:
+        """Return how long a scheme is enough. Each measure is worse with more data and with more load."""
+        if self._exceeded(one.scheme, HORIZON) is None:
+            return SchemeGrowth(one, math.inf, "none")
+        enough, least, most = None, 0.0, HORIZON
+        for _ in range(_HALVINGS):
+            middle = (least + most) / 2
+            exceeded = self._exceeded(one.scheme, middle)
+            least, most, enough = (middle, most, enough) if exceeded is None else (least, middle, exceeded)
+        exceeded = enough or self._exceeded(one.scheme, HORIZON)
+        assert exceeded is not None
+        return SchemeGrowth(one, least, f"{exceeded.name} {exceeded.text}")
+
+    def _exceeded(self, scheme: Scheme, years: float) -> Limit | None:
+        """Return the requirement that a scheme does not meet after some years; None if it meets all."""
+        capacity, grown = scheme.usable(self.needs.capacity), self.needs.data * (1 + self.data) ** years
+        if grown > capacity * SLACK:
+            return Limit("capacity", f"of {capacity / _TB:.4g} TB")
+        factor = (1 + self.load) ** years
+        if self.needs.rate is not None:
+            needs = replace(self.needs, data=grown, rate=self.needs.rate * factor)
+        else:
+            assert self.needs.outstanding is not None
+            outstanding = round(self.needs.outstanding * factor)
+            if outstanding > MOST_OUTSTANDING:
+                return Limit("load", f"of {MOST_OUTSTANDING} outstanding requests")
+            needs = replace(self.needs, data=grown, outstanding=outstanding)
+        (one,) = predict(needs, self.timing, [scheme], self.scheduler, scheme.disks)
+        if not math.isfinite(one.mean):
+            return Limit("load", f"of {one.throughput:.0f} requests/s")
+        if needs.mean is not None and one.mean > needs.mean:
+            return Limit("mean", f"response time of {needs.mean / MS:g} ms")
+        if needs.tail is not None and one.p99 > needs.tail:
+            return Limit("99th percentile", f"of the response time of {needs.tail / MS:g} ms")
+        if needs.rate is not None and load_share(needs, one) > self.most_busy:
+            return Limit("utilization", f"of {self.most_busy:.0%}")
+        return None
