@@ -14,7 +14,7 @@ from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR, MS
-from storagekit.core.validation import POSITIVE
+from storagekit.core.validation import POSITIVE, Validator
 from storagekit.plan.answer import RankedAnswer, finite, text_table
 from storagekit.plan.predicting import Prediction, loaded, sizes_on, used_share
 from storagekit.plan.requirements import Requirements
@@ -22,7 +22,8 @@ from storagekit.plan.scheme import DegradedWork, Scheme
 
 # bytes that a rebuild reads or writes of a disk at once: by default, and the limits
 CHUNK = 2.0**20
-Chunk = Annotated[float, POSITIVE.up_to(2**24)]
+Chunk = Annotated[float, Validator(least=512, most=2**24, unit="bytes")]
+RebuildRate = Annotated[float, POSITIVE.up_to(1e12)]
 # number of steps of the search for the largest rate of a rebuild
 _HALVINGS = 20
 # number of schemes in the text of an answer

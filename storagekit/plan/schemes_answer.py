@@ -23,7 +23,14 @@ from storagekit.plan.predicting import COLUMNS, Prediction
 from storagekit.plan.purchases import MOST_MORE, Lifetimes, Purchases, different_caches, priced_drives
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SpreadParity
-from storagekit.plan.schemes_after_failure import CHUNK, Chunk, FailureRanking, after_failure_of, rebuilt_at
+from storagekit.plan.schemes_after_failure import (
+    CHUNK,
+    Chunk,
+    FailureRanking,
+    RebuildRate,
+    after_failure_of,
+    rebuilt_at,
+)
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
 from storagekit.plan.schemes_growth import GrowthRanking, growth_of
 from storagekit.plan.schemes_next import MEASURES, MeasureName, NextPurchase, ReadCache
@@ -232,7 +239,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         at_once: Count | None = None,
         bit_error_rate: Share = 0.0,
         years: Positive = 1.0,
-        rebuild_rate: Positive | None = None,
+        rebuild_rate: RebuildRate | None = None,
     ) -> DurabilityRanking:
         """Return the probability of a data loss of each scheme of the ranking.
 
@@ -284,15 +291,15 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         return durability_of(self.needs, rebuilt, failures, rebuild_rate=rebuild_rate, **given)
 
     @validate
-    def after_failure(self, rebuild_rate: Positive | None = None, *, chunk: Chunk = CHUNK) -> FailureRanking:
+    def after_failure(self, rebuild_rate: RebuildRate | None = None, *, chunk: Chunk = CHUNK) -> FailureRanking:
         """Return the response times of each scheme of the ranking while a disk is lost, and while it is rebuilt.
 
         Parameters
         ----------
         rebuild_rate : float, optional
-            Rate of the rebuild, bytes restored a second. By default nothing is rebuilt.
+            Rate of the rebuild, bytes restored a second, at most 1e12. By default nothing is rebuilt.
         chunk : float
-            Bytes that the rebuild reads of a disk at once, by default 1 MB, at most 16 MB.
+            Bytes that the rebuild reads of a disk at once, 512 bytes to 16 MB; by default 1 MB.
 
         Returns
         -------
