@@ -354,7 +354,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         >>> answer = sk.plan.schemes(drive, 12, data=60e12, read_share=0.7, rate=300, tolerate=2)
         >>> found = answer.growth(data=0.25, load=0.2).recommended
         >>> found.name, round(found.years, 1), found.limit
-        ('code, 9+3', 4.9, 'load of 741 requests/s')
+        ('RAID 60, 3 x 2+2', 3.1, 'load of 528 requests/s')
         """
         require_feasible(self.feasible, self.binding, "grow")
         if not data and not load:

@@ -242,7 +242,7 @@ def test_the_load_after_a_loss_agrees_with_counting(full, group, parities, count
     one of parity with full stripes.
     """
     groups, data = count // group, group - parities
-    layout = DeclusteredParity(count, group, parities, 8, full_stripes=True)
+    layout = DeclusteredParity(count, group, parities, 8, full_stripes=True, slice_sectors=8)
     rows = np.arange(count * (count - 1) * groups)
     place = layout.locate(DRIVE, asking(rows * data * 8))
     held = np.array([np.asarray(layout.drive_of(np.array([part]), place)) for part in range(group)])

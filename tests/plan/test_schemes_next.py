@@ -30,7 +30,7 @@ from storagekit.plan.predicting import Prediction
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SplitRequests
 from storagekit.plan.schemes_next import Change, NextPurchase
-from storagekit.plan.simulating import MANY_TRANSIENTS, scheme_requests, simulate_scheme
+from storagekit.plan.simulating import scheme_requests, simulate_scheme
 
 SHEET = "seek=1/8.5/18ms,rate=250MB/s,size=18TB"
 DRIVE, FAST, SLOW = (load_drive(f"rpm={rpm},{SHEET}") for rpm in (7200, 15000, 4200))
@@ -341,7 +341,7 @@ def _question(generator: np.random.Generator, kind: int) -> tuple[Requirements, 
 
 def _simulated_mean(needs: Requirements, one: Prediction, seeds: int) -> tuple[float, float]:
     """Return the simulated mean response time of the disks, and its standard error."""
-    requests = scheme_requests(needs, one.utilization, MANY_TRANSIENTS)
+    requests = scheme_requests(needs, one.utilization)
     found = simulate_scheme(needs, one.scheme, None, one.mean, range(seeds), requests).response
     return float(found.mean()), float(found.std(ddof=1)) / seeds**0.5
 
