@@ -1,7 +1,6 @@
 """Schemes: the capacity, the tolerated failures, the work of the disks, and the simulated system of each scheme."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, NamedTuple
@@ -9,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
-from storagekit.analytic.array.disk_load import Operation, operations_of
+from storagekit.analytic.array.disk_load import Operation
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
@@ -325,11 +324,11 @@ class Parity(Scheme):
         return type(self), self.parities, self.full_stripes, self.data if self.reconstructs or self.full_stripes else 0
 
     def degraded(self, reads, read, write):
-        def work(operations: Sequence[Operation]) -> float:
-            return sum(one.share * (one.reads * read + one.writes * write) for one in operations)
-
-        after = self._operations_after_loss(reads)
-        return work(after) / work(operations_of(self.shape, reads)) * self._sharing / (self._sharing - 1)
+        shape = self.shape
+        before = reads * shape.ways * read + (1 - reads) * (shape.read_first * read + shape.written * write)
+        kinds = self._kinds_after_loss(reads).items()
+        after = sum(share * (first * read + written * write) for (first, written, _), share in kinds)
+        return after / before * self._sharing / (self._sharing - 1)
 
     def after_loss(self, reads):
         shape = replace(self.shape, group=self.group - 1)
@@ -344,11 +343,19 @@ class Parity(Scheme):
 
     def _operations_after_loss(self, reads: float) -> tuple[Operation, ...]:
         """Return the kinds of requests to a group that has lost a disk. reads: share of reads."""
+        return tuple(Operation(share, *kind) for kind, share in self._kinds_after_loss(reads).items())
+
+    def _kinds_after_loss(self, reads: float) -> dict[tuple[int, int, bool], float]:
+        """Return the shares of the kinds of requests to a group that has lost a disk. reads: share of reads.
+
+        A kind has the number of disks that a request reads, of those that it then writes, and whether it returns to the disks
+        that it has read.
+        """
         group, data, parities, hit, writes = self.group, self.data, self.parities, self._hit, 1 - reads
-        # kinds of requests (reads, writes, returns) with their shares, first those in rows without a lost unit
-        found = [
-            ((one.reads, one.writes, one.returns), one.share * (1 - hit)) for one in operations_of(self.shape, reads)
-        ]
+        shape = self.shape
+        # in rows without a lost unit
+        found = [((shape.ways, 0, False), reads * (1 - hit))]
+        found.append(((shape.read_first, shape.written, shape.returns), writes * (1 - hit)))
         if self.full_stripes:
             # a read of lost data reads parity instead, and a write leaves out the lost unit
             found += [((data, 0, False), reads * hit), ((0, group - 1, False), writes * hit)]
@@ -363,8 +370,11 @@ class Parity(Scheme):
             other = (1 + parities, 1 + parities, True) if parities < data else (data, 1 + parities, False)
             units = ((own, 1), (parity, parities), (other, data - 1))
             found += [(kind, writes * hit * count / group) for kind, count in units]
-        shares = {kind: sum(share for each, share in found if each == kind) for kind, _ in found}
-        return tuple(Operation(share, *kind) for kind, share in shares.items() if share > 0)
+        shares: dict[tuple[int, int, bool], float] = {}
+        for kind, share in found:
+            if share > 0:
+                shares[kind] = shares.get(kind, 0.0) + share
+        return shares
 
     @property
     def caveat(self):

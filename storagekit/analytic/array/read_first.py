@@ -102,6 +102,8 @@ class _Queue:
             self.time, self.busy, self.mean_wait / self.busy, self._access, selects=load.queue is not None
         )
         self._transform = transformed(self._queued)
+        # distributions of the end of one access that reads, and of one that writes
+        self._alone: dict[bool, NDArray] = {}
 
     def _writes(self, one: Operation) -> float:
         """Return the number of accesses a second with which requests of a kind write a disk."""
@@ -197,8 +199,9 @@ class _Queue:
         least = services.sizes.written + services.settle if writes else services.sizes.seconds
         waits = (1 - self.busy) + self.busy * self._transform
         if count == 1:
-            ended = shares @ summed(transformed(ones) * waits)
-            return ended, ended
+            if writes not in self._alone:
+                self._alone[writes] = shares @ summed(transformed(ones) * waits)
+            return self._alone[writes], self._alone[writes]
         # Disks that have served the same requests have their arms at the same place, and similar queues. All accesses of
         # a request move arms, but only the accesses of one phase arrive at the same time.
         visited = self._shared([each.writes + each.reads * (not each.returns) for each in operations])
@@ -213,7 +216,8 @@ class _Queue:
             *each, last = transformed(np.array([*ones, shares @ ones**count]))
         ended = summed(np.array([*each, last]) * waits)
         apart = shares @ ended[:-1] ** count
-        return shares @ ended[:-1], together * ended[-1] + (1 - together) * apart
+        self._alone[writes] = shares @ ended[:-1]
+        return self._alone[writes], together * ended[-1] + (1 - together) * apart
 
     def untouched(self, one: Operation) -> _Untouched:
         """Return the probabilities that no request waits when a write returns to a disk."""
@@ -227,7 +231,9 @@ class _Queue:
 
     def within(self) -> NDArray:
         """Return, for each time of the grid, the share of the requests that complete within it."""
-        return sum((one.share * self._completed(one) for one in self.load.operations), np.zeros_like(self.time))
+        # requests with several accesses first: single accesses are by-products of theirs
+        ordered = sorted(self.load.operations, key=lambda one: -max(one.reads, one.writes))
+        return sum((one.share * self._completed(one) for one in ordered), np.zeros_like(self.time))
 
     def _completed(self, one: Operation) -> NDArray:
         """Return, for each time of the grid, the share of the requests of a kind that complete within it."""
