@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, TypeVar
 
 import typer
@@ -107,6 +108,7 @@ def join(app: typer.Typer) -> None:
 
 @plan_app.command()
 def schemes(
+    context: typer.Context,
     disks: Annotated[int, typer.Option(help="Number of disks.")],
     data_tb: Annotated[float, typer.Option(help="Size of the data, 10^12 bytes.")],
     drive: Drive = "cheetah9lp",
@@ -142,51 +144,70 @@ def schemes(
     as_json: Json = False,
 ) -> None:
     """Rank RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks by response time, fault tolerance and cost."""
+    # the options have many names, which the functions below read
+    given = SimpleNamespace(**context.params)
+    answer = _ranked(given)
+    _report(answer, _further(answer, given), check, charts, as_json)
+
+
+def _ranked(given: SimpleNamespace):
+    """Return the ranking of the schemes. given: the options of the command."""
     from storagekit.drive import load_drive
     from storagekit.plan import RLOOK, RSATF
     from storagekit.plan import schemes as ask
     from storagekit.plan.families import default_families
     from storagekit.plan.objective import OBJECTIVES
 
-    others, model = _others(code or [], declustered or [], copies, simulated), load_drive(drive)
-    answer = ask(
+    others = _others(given.code or [], given.declustered or [], given.copies, given.simulated)
+    model = load_drive(given.drive)
+    return ask(
         model,
-        disks,
-        data=data_tb * _TB,
-        size=size_mix(size_kb),
-        read_share=read_share,
-        rate=rate,
-        outstanding=outstanding,
-        goal=_named("goal", goal, OBJECTIVES),
-        tolerate=tolerate,
-        mean=None if mean_ms is None else mean_ms * _MS,
-        p99=None if p99_ms is None else p99_ms * _MS,
-        price=price,
-        budget=budget,
-        families=[*default_families(model, tolerate), *others],
-        scheduler=_named("scheduler", scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
-        queue_depth=queue_depth,
+        given.disks,
+        data=given.data_tb * _TB,
+        size=size_mix(given.size_kb),
+        read_share=given.read_share,
+        rate=given.rate,
+        outstanding=given.outstanding,
+        goal=_named("goal", given.goal, OBJECTIVES),
+        tolerate=given.tolerate,
+        mean=None if given.mean_ms is None else given.mean_ms * _MS,
+        p99=None if given.p99_ms is None else given.p99_ms * _MS,
+        price=given.price,
+        budget=given.budget,
+        families=[*default_families(model, given.tolerate), *others],
+        scheduler=_named("scheduler", given.scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
+        queue_depth=given.queue_depth,
     )
-    rebuild_rate = None if rebuild_mb_s is None else rebuild_mb_s * _MB
-    loss = _loss(afr, detection_hours, bit_error_rate)
-    wanted = after_failure or rebuild_rate is not None
-    if wanted and outstanding is not None:
+
+
+def _further(answer, given: SimpleNamespace) -> dict[str, Callable]:
+    """Return functions for the further answers, by their names in JSON; a function returns None if no option needs it.
+
+    Wrong options raise InputError here, before an answer is printed.
+    """
+    rebuild_rate = None if given.rebuild_mb_s is None else given.rebuild_mb_s * _MB
+    loss = _loss(given.afr, given.detection_hours, given.bit_error_rate)
+    wanted = given.after_failure or rebuild_rate is not None
+    if wanted and given.outstanding is not None:
         raise InputError(
             "--after-failure or --rebuild-mb-s with --outstanding: the formulas need the load of the disks; give --rate"
         )
-    grows, bought = growth_data != 0 or growth_load != 0, None
-    if buy_next or instead or cache or spare_days:
-        if spare_days and loss is None:
-            raise InputError("--spare-days without --afr: give the annual failure rate of a disk too")
-        # an option is read before the answer is printed
-        bought = _bought(instead or [], cache or [], spare_days)
-    more = {
-        "after_failure": (lambda: answer.after_failure(rebuild_rate)) if wanted else lambda: None,
-        "durability": (lambda: _durable(answer, **loss, rebuild_rate=rebuild_rate)) if loss else lambda: None,
-        "growth": (lambda: answer.growth(growth_data / 100, growth_load / 100)) if grows else lambda: None,
-        "next_purchase": (lambda: _next_purchase(answer, loss, bought)) if bought is not None else lambda: None,
-    }
-    _report(answer, more, check, charts, as_json)
+    if given.spare_days and loss is None:
+        raise InputError("--spare-days without --afr: give the annual failure rate of a disk too")
+    more, load = given.growth_data / 100, given.growth_load / 100
+    answers: dict[str, Callable] = dict.fromkeys(
+        ("after_failure", "durability", "growth", "next_purchase"), lambda: None
+    )
+    if wanted:
+        answers["after_failure"] = lambda: answer.after_failure(rebuild_rate)
+    if loss is not None:
+        answers["durability"] = lambda: _durable(answer, **loss, rebuild_rate=rebuild_rate)
+    if more or load:
+        answers["growth"] = lambda: answer.growth(more, load)
+    if given.buy_next or given.instead or given.cache or given.spare_days:
+        bought = _bought(given.instead or [], given.cache or [], given.spare_days)
+        answers["next_purchase"] = lambda: _next_purchase(answer, loss, bought)
+    return answers
 
 
 def _loss(afr: float | None, detection_hours: float, bit_error_rate: float) -> dict[str, float] | None:

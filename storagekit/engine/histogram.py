@@ -71,20 +71,20 @@ def edges() -> Float[np.ndarray, "2 bin"]:
 
 
 def binned(
-    codes: UInt16[np.ndarray, "chunk event lane"], kept: Bool[np.ndarray, "chunk lane"]
-) -> Int[np.ndarray, "2 lane bin"]:
+    codes: UInt16[np.ndarray, "chunk event batch"], kept: Bool[np.ndarray, "chunk batch"]
+) -> Int[np.ndarray, "2 batch bin"]:
     """Count the reads and the writes of each run in each bin.
 
     Parameters
     ----------
-    codes : array of uint16, shape `[chunk, event, lane]`
+    codes : array of uint16, shape `[chunk, event, batch]`
         Codes of the completions, see `code`.
-    kept : array of bool, shape `[chunk, lane]`
+    kept : array of bool, shape `[chunk, batch]`
         Mask of the chunks that are counted.
 
     Returns
     -------
-    array of int64, shape `[2, lane, bin]`
+    array of int64, shape `[2, batch, bin]`
         Number of reads (index 0) and of writes (index 1) of each run in each bin.
     """
     lanes = codes.shape[2]
@@ -98,8 +98,8 @@ def binned(
 
 
 def quantiles(
-    counts: Int[np.ndarray, "lane bin"], shares: Float[np.ndarray, "quantile *#lane"]
-) -> Float[np.ndarray, "quantile lane"]:
+    counts: Int[np.ndarray, "batch bin"], shares: Float[np.ndarray, "quantile *#batch"]
+) -> Float[np.ndarray, "quantile batch"]:
     """Return quantiles of binned response times.
 
     The requests of a bin count as evenly distributed over the bin. Between two requests the quantile is interpolated as
@@ -107,14 +107,14 @@ def quantiles(
 
     Parameters
     ----------
-    counts : array of int, shape `[lane, bin]`
+    counts : array of int, shape `[batch, bin]`
         Number of requests in each bin.
-    shares : array of float, shape `[quantile]` or `[quantile, lane]`
+    shares : array of float, shape `[quantile]` or `[quantile, batch]`
         Shares of the requests, from 0 to 1.
 
     Returns
     -------
-    array of float, shape `[quantile, lane]`
+    array of float, shape `[quantile, batch]`
         Response time below which each share of the requests lies, seconds; NaN for a run without requests.
 
     Notes
@@ -134,8 +134,8 @@ def quantiles(
 
 
 def _time_of(
-    counts: Int[np.ndarray, "lane bin"], cumulated: Int[np.ndarray, "lane bin"], rank: Float[np.ndarray, "lane"]
-) -> Float[np.ndarray, "lane"]:
+    counts: Int[np.ndarray, "batch bin"], cumulated: Int[np.ndarray, "batch bin"], rank: Float[np.ndarray, "batch"]
+) -> Float[np.ndarray, "batch"]:
     """Return the response time of the request with the given rank in each run, seconds. Ranks begin at 0."""
     at = np.minimum((cumulated <= rank[..., None]).sum(axis=-1), BINS - 1)
     inside, until = (np.take_along_axis(of, at[..., None], axis=-1)[..., 0] for of in (counts, cumulated))
@@ -145,22 +145,22 @@ def _time_of(
 
 
 def counts_until(
-    counts: Int[np.ndarray, "lane bin"], times: Float[np.ndarray, "quantile lane"]
-) -> Float[np.ndarray, "quantile lane"]:
+    counts: Int[np.ndarray, "batch bin"], times: Float[np.ndarray, "quantile batch"]
+) -> Float[np.ndarray, "quantile batch"]:
     """Return the number of binned response times that are at most a given time.
 
     The requests of a bin count as evenly distributed over the bin.
 
     Parameters
     ----------
-    counts : array of int, shape `[lane, bin]`
+    counts : array of int, shape `[batch, bin]`
         Number of requests in each bin.
-    times : array of float, shape `[quantile, lane]`
+    times : array of float, shape `[quantile, batch]`
         Times, seconds.
 
     Returns
     -------
-    array of float, shape `[quantile, lane]`
+    array of float, shape `[quantile, batch]`
         Number of requests, with a fraction for a part of a bin.
     """
     ends, cumulated = edges()[1, :-1], np.cumsum(counts, axis=-1)

@@ -29,7 +29,7 @@ MOST_MORE = 24
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """What determines the durability; see `SchemesAnswer.next_purchase`."""
+    """Failures of disks and their repair; see `SchemesAnswer.next_purchase`."""
 
     failures: Failures
     detection: float
@@ -138,7 +138,7 @@ class Purchases:
         return Change(name, cost, self._before, self._measures(needs, one), self.by, one, needs, worse)
 
     def _tried(self) -> Iterator[tuple[str, float, Requirements, Prediction | str]]:
-        """Yield each change with its cost, the requirements of the disks, and the prediction or why there is none."""
+        """Yield each change with its cost, the requirements of the disks, and the prediction or why it is absent."""
         yield from self._more_disks()
         for name, (drive, price) in self.drives.items():
             needs = replace(self._plain, drive=drive)
@@ -189,7 +189,7 @@ class Purchases:
         return groups[0] == groups[1]
 
     def _best(self, needs: Requirements, disks: int, kept: Prediction | None = None) -> Prediction | str:
-        """Return the best scheme that meets the requirements, or the reason why there is none.
+        """Return the best scheme that meets the requirements, or the reason for its absence.
 
         kept: the present scheme with the new disks as spares, if it is possible.
         """

@@ -120,8 +120,7 @@ def schemes(
             "give queue_depth=32 for disks that select the nearest of 32 requests"
         )
     scheduler = RLOOK() if scheduler is None else scheduler
-    if families is None:
-        families = default_families(needs.drive, needs.tolerate)
+    families = default_families(needs.drive, needs.tolerate) if families is None else families
     families = [families] if isinstance(families, Family) else families
     _check(goal, families, scheduler)
     met, refused = found(needs, goal, families, scheduler)

@@ -348,8 +348,8 @@ class Parity(Scheme):
     def _kinds_after_loss(self, reads: float) -> dict[tuple[int, int, bool], float]:
         """Return the shares of the kinds of requests to a group that has lost a disk. reads: share of reads.
 
-        A kind has the number of disks that a request reads, of those that it then writes, and whether it returns to the disks
-        that it has read.
+        A kind consists of two numbers and a truth value: the disks that a request reads first, the disks that it then writes,
+        and whether both are the same disks.
         """
         group, data, parities, hit, writes = self.group, self.data, self.parities, self._hit, 1 - reads
         shape = self.shape
@@ -481,7 +481,7 @@ class SpreadParity(Parity):
     def rebuild(self, moved, left):
         if self.count == self.group:
             return super().rebuild(moved, left)
-        # of the rows of the lost disk, the other disks read the data units
+        # the other disks read the data units in the rows of the lost disk
         read = self.groups * self.group / self.count * self.data / (self.count - 1) * moved / left
         if not self._spares:
             # the disk that replaces the lost one has nothing else to do than to write

@@ -15,8 +15,8 @@ from storagekit.analytic.array.shapes import Shape
 from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR, MS
 from storagekit.core.validation import POSITIVE, Validator
-from storagekit.plan.answer import RankedAnswer, finite, text_table
 from storagekit.plan.predicting import Prediction, loaded, sizes_on, used_share
+from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import DegradedWork, Scheme
 
@@ -26,8 +26,6 @@ Chunk = Annotated[float, Validator(least=512, most=2**24, unit="bytes")]
 RebuildRate = Annotated[float, POSITIVE.up_to(1e12)]
 # number of steps of the search for the largest rate of a rebuild
 _HALVINGS = 20
-# number of schemes in the text of an answer
-_SHOWN = 10
 _TITLES = "scheme", "mean ms", "p99 ms", "lost: mean", "p99", "busiest", "max MB/s"
 _REBUILT = "rebuilding: mean", "p99", "busiest", "hours"
 _WIDTHS = (0, 10, 9, 12, 8, 9, 10, 18, 8, 9, 8)
@@ -45,7 +43,7 @@ _UNKNOWN = Served(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
-class SchemeAfterFailure:
+class SchemeAfterFailure(RankedScheme):
     """The response times of a scheme before and after the loss of a disk.
 
     Parameters
@@ -64,16 +62,25 @@ class SchemeAfterFailure:
         can write; 0 if the disks are overloaded without a rebuild.
     """
 
-    prediction: Prediction
+    COLUMNS = MappingProxyType(
+        {
+            "mean": ("s", "mean response time without a failure"),
+            "p99": ("s", "99th percentile of the response time without a failure"),
+            "lost_mean": ("s", "mean response time while a disk is lost"),
+            "lost_p99": ("s", "99th percentile of the response time while a disk is lost"),
+            "lost_utilization": ("1", "utilization of the busiest disks while a disk is lost"),
+            "rebuilding_mean": ("s", "mean response time during the rebuild"),
+            "rebuilding_p99": ("s", "99th percentile of the response time during the rebuild"),
+            "rebuilding_utilization": ("1", "utilization of the busiest disks during the rebuild"),
+            "rebuild": ("s", "time to restore a lost disk at the rate of the rebuild"),
+            "fastest": ("bytes/s", "largest rate of a rebuild that the disks can keep"),
+        }
+    )
+
     lost: Served
     rebuilding: Served
     rebuild: float
     fastest: float
-
-    @property
-    def name(self) -> str:
-        """Return the name of the scheme with its number of spare disks."""
-        return self.prediction.name
 
     @property
     def mean(self) -> float:
@@ -115,13 +122,9 @@ class SchemeAfterFailure:
         """Return the utilization of the busiest disks during the rebuild."""
         return self.rebuilding.utilization
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values as a dictionary for JSON."""
-        return {"scheme": self.name, **finite({name: getattr(self, name) for name in FailureRanking.COLUMNS})}
-
 
 @dataclass(frozen=True)
-class FailureRanking(RankedAnswer[SchemeAfterFailure]):
+class FailureRanking(SchemesRanking[SchemeAfterFailure]):
     """The schemes of an answer while a disk is lost, from the shortest mean response time during the rebuild.
 
     Parameters
@@ -129,29 +132,14 @@ class FailureRanking(RankedAnswer[SchemeAfterFailure]):
     rebuild_rate : float or None
         Rate of the rebuild, bytes restored a second.
     ranking : tuple of SchemeAfterFailure
-        The schemes. Those that are not overloaded are first.
+        The schemes. Overloaded schemes are last.
     unknown : tuple of str
         Schemes without a formula for these values.
     assumptions : tuple of str
         Conventions and assumptions.
     """
 
-    KIND = "scheme"
-    COLUMNS = MappingProxyType(
-        {
-            "mean": ("s", "mean response time without a failure"),
-            "p99": ("s", "99th percentile of the response time without a failure"),
-            "lost_mean": ("s", "mean response time while a disk is lost"),
-            "lost_p99": ("s", "99th percentile of the response time while a disk is lost"),
-            "lost_utilization": ("1", "utilization of the busiest disks while a disk is lost"),
-            "rebuilding_mean": ("s", "mean response time during the rebuild"),
-            "rebuilding_p99": ("s", "99th percentile of the response time during the rebuild"),
-            "rebuilding_utilization": ("1", "utilization of the busiest disks during the rebuild"),
-            "rebuild": ("s", "time to restore a lost disk at the rate of the rebuild"),
-            "fastest": ("bytes/s", "largest rate of a rebuild that the disks can keep"),
-        }
-    )
-
+    COLUMNS = SchemeAfterFailure.COLUMNS
     rebuild_rate: float | None
     ranking: tuple[SchemeAfterFailure, ...]
     unknown: tuple[str, ...]
@@ -159,48 +147,40 @@ class FailureRanking(RankedAnswer[SchemeAfterFailure]):
 
     @property
     def binding(self) -> Binding:
-        """Return the reason why no scheme has values after a failure; the constraint "none" if there is one."""
+        """Return the reason why no scheme has values after a failure; the constraint "none" if at least one has."""
         if self.ranking:
             return Binding("none")
         if self.unknown:
             return Binding("no formula for these schemes", remedy="leave out families, to include RAID 1 to 60")
         return Binding("no scheme of the ranking has redundancy", remedy="ask with tolerate=1, and at least two disks")
 
-    def _lines(self):
-        if not self.ranking:
-            return [f"not feasible: {self.binding}", *self._others()]
+    def _first(self):
         first = "while a disk is lost"
         if self.rebuild_rate is not None:
             first += f", and while it is rebuilt at {self.rebuild_rate / 1e6:g} MB/s"
         best = self.ranking[0]
         mean = best.lost.mean if self.rebuild_rate is None else best.rebuilding.mean
         if math.isfinite(mean):
-            first += f": {best.name} has the shortest mean response time, {mean / MS:.1f} ms"
-        else:
-            fastest = max(self.ranking, key=lambda one: one.fastest)
-            first += f": no scheme can do this; {fastest.name} allows at most {fastest.fastest / 1e6:.1f} MB/s"
-        titles = _TITLES if self.rebuild_rate is None else _TITLES + _REBUILT
-        rows = [_row(one)[: len(titles)] for one in self.ranking[:_SHOWN]]
-        more = len(self.ranking) - len(rows)
-        table = text_table(titles, rows, _WIDTHS[: len(titles)])
-        return [first, "", *table, *([f"  and {more} more"] if more > 0 else []), *self._others()]
+            return f"{first}: {best.name} has the shortest mean response time, {mean / MS:.1f} ms"
+        fastest = max(self.ranking, key=lambda one: one.fastest)
+        return f"{first}: no scheme can do this; {fastest.name} allows at most {fastest.fastest / 1e6:.1f} MB/s"
 
-    def _others(self) -> list[str]:
-        return [f"  no formula: {'; '.join(self.unknown)}"] if self.unknown else []
+    def _titles(self):
+        titles = _TITLES if self.rebuild_rate is None else _TITLES + _REBUILT
+        return titles, _WIDTHS[: len(titles)]
+
+    def _cells(self, one):
+        lost, rebuilding = (
+            (_milliseconds(state.mean), _milliseconds(state.p99), f"{state.utilization:.0%}")
+            for state in (one.lost, one.rebuilding)
+        )
+        shown = one.name, _milliseconds(one.mean), _milliseconds(one.p99), *lost, f"{one.fastest / 1e6:.1f}"
+        if self.rebuild_rate is None:
+            return shown
+        return *shown, *rebuilding, "too fast" if math.isinf(one.rebuild) else f"{one.rebuild / HOUR:.1f}"
 
     def _content(self):
-        return super()._content() | {"rebuild_rate": self.rebuild_rate, "unknown": list(self.unknown)}
-
-
-def _row(one: SchemeAfterFailure) -> tuple[str, ...]:
-    shown = [_milliseconds(one.mean), _milliseconds(one.p99)]
-    lost, rebuilding = (
-        [_milliseconds(state.mean), _milliseconds(state.p99), f"{state.utilization:.0%}"]
-        for state in (one.lost, one.rebuilding)
-    )
-    shown += [*lost, f"{one.fastest / 1e6:.1f}", *rebuilding]
-    hours = "too fast" if math.isinf(one.rebuild) else f"{one.rebuild / HOUR:.1f}"
-    return one.name, *shown, hours
+        return super()._content() | {"rebuild_rate": self.rebuild_rate}
 
 
 def _milliseconds(time: float) -> str:
@@ -233,7 +213,7 @@ def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list
 
 def _assumptions(rebuild_rate: float | None, chunk: float) -> tuple[str, ...]:
     common = (
-        "One disk is lost, and the response times are those of all requests, of which a part go to groups without a loss.",
+        "One disk is lost. The response times are averages over all requests. Groups without a loss are as fast as before.",
         "A read of lost data reads as many other disks as there are data disks. A write calculates the new parity with the "
         "fewest accesses.",
         "'one lost' of the ranking counts accesses of equal length. Here, a write that returns to a disk which has just read "

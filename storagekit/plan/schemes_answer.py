@@ -340,7 +340,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         Returns
         -------
         GrowthRanking
-            The schemes, from the one that is enough for the longest time, each with the requirement that ends it.
+            The schemes, sorted by the time for which they are enough, each with the requirement that ends it.
 
         Raises
         ------
@@ -444,7 +444,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         return Purchases(self.needs, self.goal, self.families, self.scheduler, self.ranking, *given).answer()
 
     def _require_purchasable(self, given: set[str | None], bit_error_rate: float) -> None:
-        """Raise InputError if arguments of `next_purchase` do not fit together. given: those that are not the default."""
+        """Raise InputError if arguments of `next_purchase` do not fit together. given: names of arguments with values."""
         for name in ("failures", "caches"):
             if name in given and self.needs.rate is None:
                 raise InputError(

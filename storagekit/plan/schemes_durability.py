@@ -10,17 +10,16 @@ from storagekit.analytic.durability import Durability, durability
 from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR
 from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
-from storagekit.plan.answer import RankedAnswer, finite, text_table
+from storagekit.plan.answer import finite
 from storagekit.plan.predicting import Prediction, used_share
+from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
 
-# number of schemes in the text of an answer
-_SHOWN = 10
 _TITLES = ("scheme", "loss", "nines", "MTTDL years", "rebuild h", "   most frequent path")
 
 
 @dataclass(frozen=True)
-class SchemeDurability:
+class SchemeDurability(RankedScheme):
     """The durability of a scheme.
 
     Parameters
@@ -31,13 +30,17 @@ class SchemeDurability:
         Probability of a loss, mean time to data loss, and paths.
     """
 
-    prediction: Prediction
-    durability: Durability
+    COLUMNS = MappingProxyType(
+        {
+            "loss_probability": ("1", "probability of a data loss"),
+            "nines": ("1", "-log10 of the loss probability"),
+            "mttdl_years": ("years", "mean time to data loss"),
+            "rebuild": ("s", "time to restore a lost disk under the load"),
+            "path": ("", "share and events of the most frequent path to a loss"),
+        }
+    )
 
-    @property
-    def name(self) -> str:
-        """Return the name of the scheme with its number of spare disks."""
-        return self.prediction.name
+    durability: Durability
 
     @property
     def loss_probability(self) -> float:
@@ -66,13 +69,12 @@ class SchemeDurability:
         return "none" if most is None else f"{most.share:.0%}: {' > '.join(most.events)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values as a dictionary for JSON."""
-        own = {name: getattr(self, name) for name in DurabilityRanking.COLUMNS}
-        return {"scheme": self.name, **finite(own), **finite(self.durability.to_dict())}
+        """Return the values as a dictionary for JSON, with those of the durability."""
+        return super().to_dict() | finite(self.durability.to_dict())
 
 
 @dataclass(frozen=True)
-class DurabilityRanking(RankedAnswer[SchemeDurability]):
+class DurabilityRanking(SchemesRanking[SchemeDurability]):
     """The schemes of an answer, from the most durable one.
 
     Parameters
@@ -89,17 +91,7 @@ class DurabilityRanking(RankedAnswer[SchemeDurability]):
         Conventions and assumptions.
     """
 
-    KIND = "scheme"
-    COLUMNS = MappingProxyType(
-        {
-            "loss_probability": ("1", "probability of a data loss"),
-            "nines": ("1", "-log10 of the loss probability"),
-            "mttdl_years": ("years", "mean time to data loss"),
-            "rebuild": ("s", "time to restore a lost disk under the load"),
-            "path": ("", "share and events of the most frequent path to a loss"),
-        }
-    )
-
+    COLUMNS = SchemeDurability.COLUMNS
     years: float
     ranking: tuple[SchemeDurability, ...]
     never: tuple[str, ...]
@@ -113,33 +105,24 @@ class DurabilityRanking(RankedAnswer[SchemeDurability]):
             return Binding("none")
         return Binding("no scheme that can be rebuilt under this load has a formula", remedy="reduce the load")
 
-    def _lines(self):
-        years = f"{self.years:g} year{'s' if self.years != 1 else ''}"
-        if not self.ranking:
-            return [f"not feasible: {self.binding}", *self._others()]
-        best = self.ranking[0]
-        first = f"most durable: {best.name}: data loss in {years} with probability {best.loss_probability:.2g}"
-        rows = [
-            (
-                one.name,
-                f"{one.loss_probability:.2g}",
-                f"{one.nines:.1f}",
-                f"{one.mttdl_years:.3g}",
-                f"{one.rebuild / HOUR:.1f}" if math.isfinite(one.rebuild) else "-",
-                f"   {one.path}",
-            )
-            for one in self.ranking[:_SHOWN]
-        ]
-        more = len(self.ranking) - len(rows)
-        table = text_table(_TITLES, rows, (0, 10, 7, 13, 11, 0))
-        return [first, "", *table, *([f"  and {more} more"] if more > 0 else []), *self._others()]
+    def _first(self):
+        best, years = self.ranking[0], f"{self.years:g} year{'s' if self.years != 1 else ''}"
+        return f"most durable: {best.name}: data loss in {years} with probability {best.loss_probability:.2g}"
 
-    def _others(self) -> list[str]:
-        others = {"never rebuilt under this load": self.never, "no formula": self.unknown}
-        return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]
+    def _titles(self):
+        return _TITLES, (0, 10, 7, 13, 11, 0)
+
+    def _cells(self, one):
+        hours = f"{one.rebuild / HOUR:.1f}" if math.isfinite(one.rebuild) else "-"
+        loss, mttdl = f"{one.loss_probability:.2g}", f"{one.mttdl_years:.3g}"
+        return one.name, loss, f"{one.nines:.1f}", mttdl, hours, f"   {one.path}"
+
+    @property
+    def _left_out(self):
+        return {"never rebuilt under this load": self.never} | super()._left_out
 
     def _content(self):
-        return super()._content() | {"years": self.years, "never": list(self.never), "unknown": list(self.unknown)}
+        return super()._content() | {"years": self.years, "never": list(self.never)}
 
 
 def durability_of(

@@ -4,24 +4,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.core.binding import Binding
 from storagekit.core.units import MS
-from storagekit.plan.answer import RankedAnswer, finite, text_table
 from storagekit.plan.objective import Objective
 from storagekit.plan.predicting import SLACK, Prediction, load_share, predict
+from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import MOST_OUTSTANDING, Requirements
 from storagekit.plan.scheme import Scheme, SimulatedOnly
 
 # years after which a scheme counts as enough forever
 HORIZON = 30.0
-# number of steps of the search for the last moment: the result is exact to less than an hour
+# number of steps of the search: the result is exact to less than an hour
 _HALVINGS = 20
-# number of schemes in the text of an answer
-_SHOWN = 10
 _TB = 1e12
 
 
@@ -33,7 +31,7 @@ class Limit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SchemeGrowth:
+class SchemeGrowth(RankedScheme):
     """How long a scheme is enough.
 
     Parameters
@@ -46,14 +44,17 @@ class SchemeGrowth:
         The requirement, with its limit; "none" if the scheme is enough for more than 30 years.
     """
 
-    prediction: Prediction
+    COLUMNS = MappingProxyType(
+        {
+            "years": ("years", "time until a requirement is no longer met"),
+            "limit": ("", "the requirement"),
+            "mean": ("s", "mean response time under the present load"),
+            "usable": ("bytes", "capacity for data"),
+        }
+    )
+
     years: float
     limit: str
-
-    @property
-    def name(self) -> str:
-        """Return the name of the scheme with its number of spare disks."""
-        return self.prediction.name
 
     @property
     def mean(self) -> float:
@@ -65,14 +66,10 @@ class SchemeGrowth:
         """Return the capacity for data in bytes."""
         return self.prediction.usable
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values as a dictionary for JSON."""
-        return {"scheme": self.name, **finite({name: getattr(self, name) for name in GrowthRanking.COLUMNS})}
-
 
 @dataclass(frozen=True)
-class GrowthRanking(RankedAnswer[SchemeGrowth]):
-    """The schemes of an answer, from the one that is enough for the longest time.
+class GrowthRanking(SchemesRanking[SchemeGrowth]):
+    """The schemes of an answer, sorted by the time for which they are enough.
 
     Parameters
     ----------
@@ -86,16 +83,7 @@ class GrowthRanking(RankedAnswer[SchemeGrowth]):
         Conventions and assumptions.
     """
 
-    KIND = "scheme"
-    COLUMNS = MappingProxyType(
-        {
-            "years": ("years", "time until a requirement is no longer met"),
-            "limit": ("", "the requirement"),
-            "mean": ("s", "mean response time under the present load"),
-            "usable": ("bytes", "capacity for data"),
-        }
-    )
-
+    COLUMNS = SchemeGrowth.COLUMNS
     data: float
     load: float
     ranking: tuple[SchemeGrowth, ...]
@@ -104,39 +92,27 @@ class GrowthRanking(RankedAnswer[SchemeGrowth]):
 
     @property
     def binding(self) -> Binding:
-        """Return the reason why no scheme has a duration; the constraint "none" if there is one."""
+        """Return the reason why no scheme has a duration; the constraint "none" if at least one has."""
         if self.ranking:
             return Binding("none")
         return Binding("no formula for these schemes", remedy="leave out families, to include RAID 0 to 60")
 
-    def _lines(self):
-        if not self.ranking:
-            return [f"not feasible: {self.binding}", *self._others()]
+    def _first(self):
         best = self.ranking[0]
         growth = f"with {self.data:.0%} more data and {self.load:.0%} more requests each year"
         if math.isinf(best.years):
-            first = f"{best.name} is enough for more than {HORIZON:g} years, {growth}"
-        else:
-            first = f"{best.name} is enough for {best.years:.1f} years, {growth}; then: {best.limit}"
-        rows = [
-            (
-                one.name,
-                f"{one.years:.1f}" if math.isfinite(one.years) else f"> {HORIZON:g}",
-                f"{one.mean / MS:.1f}",
-                f"{one.usable / _TB:.4g}",
-                f"   {one.limit}",
-            )
-            for one in self.ranking[:_SHOWN]
-        ]
-        more = len(self.ranking) - len(rows)
-        table = text_table(("scheme", "years", "mean ms today", "TB", "   limit"), rows, (0, 8, 15, 8, 0))
-        return [first, "", *table, *([f"  and {more} more"] if more > 0 else []), *self._others()]
+            return f"{best.name} is enough for more than {HORIZON:g} years, {growth}"
+        return f"{best.name} is enough for {best.years:.1f} years, {growth}; then: {best.limit}"
 
-    def _others(self) -> list[str]:
-        return [f"  no formula: {'; '.join(self.unknown)}"] if self.unknown else []
+    def _titles(self):
+        return ("scheme", "years", "mean ms today", "TB", "   limit"), (0, 8, 15, 8, 0)
+
+    def _cells(self, one):
+        years = f"{one.years:.1f}" if math.isfinite(one.years) else f"> {HORIZON:g}"
+        return one.name, years, f"{one.mean / MS:.1f}", f"{one.usable / _TB:.4g}", f"   {one.limit}"
 
     def _content(self):
-        return super()._content() | {"data": self.data, "load": self.load, "unknown": list(self.unknown)}
+        return super()._content() | {"data": self.data, "load": self.load}
 
 
 def growth_of(
@@ -203,7 +179,7 @@ class _Growth(NamedTuple):
         if needs.mean is not None and one.mean > needs.mean:
             return Limit("mean", f"response time of {needs.mean / MS:g} ms")
         if needs.tail is not None and one.p99 > needs.tail:
-            return Limit("99th percentile", f"of the response time of {needs.tail / MS:g} ms")
+            return Limit("99th percentile", f"response time of {needs.tail / MS:g} ms")
         if needs.rate is not None and load_share(needs, one) > self.most_busy:
             return Limit("utilization", f"of {self.most_busy:.0%}")
         return None

@@ -353,7 +353,7 @@ class NextPurchase(RankedAnswer[Change]):
 
     @property
     def purchase(self) -> Change | None:
-        """Return the improvement with the largest gain per cost that has a cost; None if there is none."""
+        """Return the improvement with the largest gain per cost that has a cost; None if nothing with a cost helps."""
         return self.best_for(self.by)
 
     @validate
@@ -380,7 +380,7 @@ class NextPurchase(RankedAnswer[Change]):
 
     @property
     def binding(self) -> Binding:
-        """Return the reason why no change is possible; the constraint "none" if there is one."""
+        """Return the reason why no change is possible; the constraint "none" if a change is possible."""
         if self.ranking:
             return Binding("none")
         reasons = "; ".join(f"{name}: {reason}" for name, reason in self.impossible.items())
@@ -407,7 +407,7 @@ class NextPurchase(RankedAnswer[Change]):
             lines.append(self._nothing())
         for by in MEASURES:
             other = self.best_for(by)
-            # the percentiles follow the mean, so that they are named only if the goal is one of them
+            # the percentiles follow the mean, so that they are named only with such a goal
             if other is not None and other is not bought and by != self.by and by not in ("p95", "p99"):
                 lines.append(f"for {MEASURES[by][1]}: {_sentence(other, by)}")
         return lines

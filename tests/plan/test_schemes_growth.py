@@ -49,7 +49,7 @@ def test_a_limit_of_the_response_time_is_met_until_the_end():
         else:
             assert last.mean <= 20 * MS
     tail = rows(ask(p99=60 * MS, families=[SRArrays(1)]), load=0.1)["RAID 10"]
-    assert tail.limit == "99th percentile of the response time of 60 ms"
+    assert tail.limit == "99th percentile response time of 60 ms"
 
 
 def test_a_goal_with_a_largest_utilization_ends_earlier():

@@ -27,7 +27,7 @@ class Operation:
     writes : int
         Number of disks that a request writes when all its reads have ended; 0 by default.
     returns : bool
-        Whether the written disks are those that the request has read; False by default.
+        Whether the request writes the disks that it has read; False by default.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class BackgroundAccesses:
 
         fine: service times of a disk, on a grid that covers the longest of them. reads: share of reads among the accesses
         of requests. depth: largest number of accesses. requests: number of accesses of requests a second. The positioning of
-        accesses that need a seek is assumed to be as short as that of a read.
+        accesses that need a seek is assumed to be as short as the positioning of a read.
         """
         mean, square = fine.selections(reads, depth)
         if not self.rate:
@@ -209,7 +209,7 @@ class DiskLoad(ABC):
         return requests + self.background.busy(self.fine.services)
 
     def with_background(self, of_requests: NDArray, time: NDArray) -> NDArray:
-        """Return the distribution of the service time of an access, from that of the accesses of requests."""
+        """Return the distribution of the service time of any access, from the distribution for accesses of requests."""
         return self.background.mixed(of_requests, self.reads + self.writes, self.fine.services, time)
 
     @abstractmethod

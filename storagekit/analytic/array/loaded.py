@@ -156,9 +156,8 @@ def loaded(
         most = max(max(each.reads, each.writes) for each in operations)
         require(shape.group >= most, "group", shape.group, f"at least {most}, the disks of the largest operation")
     one = _disk(spindle, shape, reach, sizes, disks, rate, reads, depth, background, operations)
-    besides = one.besides
     # without the accesses of the background, the demand is in proportion to the rate
-    saturation = rate * max(0.0, 1 - besides) / (one.demand - besides)
+    saturation = rate * max(0.0, 1 - one.background) / (one.demand - one.background)
     if one.overloaded:
         return Loaded(one.demand, saturation, np.inf, np.empty(0), np.empty(0))
     busy, time, within = one.load.responses()
@@ -186,12 +185,12 @@ def overloaded(
 class _Disk:
     """The load of a disk, and its demand: the share of the time for which it would be busy in saturation.
 
-    besides: part of the demand by accesses that belong to no request. overloaded: whether the queue grows without limit.
+    background: part of the demand by accesses that belong to no request. overloaded: whether the queue grows without limit.
     """
 
     load: "DiskLoad | _Ways"
     demand: float
-    besides: float
+    background: float
     overloaded: bool
 
 
@@ -222,8 +221,8 @@ def _disk(
     ways = _Ways(shape, reads, fine, arrivals, background)
     if depth > 1:
         return _selecting(ways, depth)
-    besides = background.busy(services)
-    return _Disk(ways, arrivals * ways.moment(1.0, 1) + besides, besides, ways.busy >= 1)
+    others = background.busy(services)
+    return _Disk(ways, arrivals * ways.moment(1.0, 1) + others, others, ways.busy >= 1)
 
 
 def _selecting(ways: "_Ways", depth: int) -> _Disk:
@@ -244,13 +243,13 @@ def _selecting(ways: "_Ways", depth: int) -> _Disk:
 
 def _of_several_disks(load: DiskLoad, depth: int) -> _Disk:
     """Return the load of a disk of an array whose writes read before they write, or whose requests are divided."""
-    demand, besides = load.demand, load.background.busy(load.fine.services)
+    demand, others = load.demand, load.background.busy(load.fine.services)
     if depth > 1:
         mean, square = load.background.selections(load.fine, load.of_reads, depth, load.reads + load.writes)
-        demand, besides = load.accesses * float(mean[-1]), load.background.rate * float(mean[-1])
+        demand, others = load.accesses * float(mean[-1]), load.background.rate * float(mean[-1])
         queue = command_queue(load.accesses, mean, square)
         load = replace(load, fine=replace(load.fine, chances=queue.chances), queue=queue)
-    return _Disk(load, demand, besides, demand >= 1)
+    return _Disk(load, demand, others, demand >= 1)
 
 
 @dataclass(frozen=True)
@@ -354,10 +353,10 @@ class _Ways:
         """
         if self.queue is not None:
             return self.queue.busy
-        besides = self.background.busy(self.fine.services)
-        busy = min(1.0, self.arrivals * self.moment(0.0, 1) + besides)
+        others = self.background.busy(self.fine.services)
+        busy = min(1.0, self.arrivals * self.moment(0.0, 1) + others)
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
-            before, busy = busy, min(1.0, self.arrivals * self.moment(busy, 1) + besides)
+            before, busy = busy, min(1.0, self.arrivals * self.moment(busy, 1) + others)
             if busy - before < _SETTLED:
                 break
         return busy

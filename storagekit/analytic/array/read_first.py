@@ -139,7 +139,7 @@ class _Queue:
                 following += self._writes(one) * t
             elif one.reads and one.writes:
                 elsewhere += self._writes(one)
-        # the mean work without that of the second accesses that the disk does not know yet when it is idle
+        # the mean work without the second accesses that have not arrived yet when the disk is idle
         known = self._plain * (1 + work * self.busy / self._squares)
         wait, shared = self._plain, self._shared([one.reads + one.writes for one in self.load.operations])
         for _ in range(_WAITS if elsewhere else 1):
