@@ -18,4 +18,4 @@ def test_the_python_examples_run_one_after_the_other():
     command = [sys.executable, "-c", "\n".join(blocks)]
     told = subprocess.run(command, capture_output=True, text=True, cwd=README.parent)
     assert told.returncode == 0, told.stderr[-2000:]
-    assert "recommended: RAID 10" in told.stdout and "simulated, 8 runs" in told.stdout
+    assert "recommended: RAID 10" in told.stdout and "simulated, 16 runs" in told.stdout
