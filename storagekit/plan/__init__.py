@@ -66,6 +66,8 @@ from storagekit.plan.sharing_answer import StreamShare as StreamShare
 from storagekit.plan.sharing_question import Stream as Stream
 from storagekit.plan.sizing import size as size
 from storagekit.plan.sr_array import array as array
+from storagekit.plan.tenants import SequentialStream as SequentialStream
+from storagekit.plan.tenants import Tenant as Tenant
 from storagekit.plan.trials import RandomQuestion as RandomQuestion
 from storagekit.plan.trials import plan_against_simulation as plan_against_simulation
 from storagekit.plan.trials import random_questions as random_questions

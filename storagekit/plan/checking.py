@@ -1,7 +1,8 @@
 """Checks of answers: simulate a scenario for each candidate, and compare the result with the prediction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from storagekit.analytic.array.aspect import Layout
@@ -23,6 +24,7 @@ from storagekit.plan.simulating import (
     scheme_scenario,
     shares_scenario,
     simulate,
+    with_streams,
 )
 from storagekit.simulation import Measure, by_stream, interval
 from storagekit.simulation.quantiles import HIGH, LOW, POOLED
@@ -50,7 +52,8 @@ class _Candidate:
     streams, in their order. requests, seconds: length of a run; one of the two is given. measures:
     further measures of the simulation. rate: rate of the arrivals, given only if the arrivals may overload the disks.
     limits: limit of each measure in the question. cause: the known cause of differences. Longer runs confirm a difference
-    before its cause is named.
+    before its cause is named. with_seed: function that returns the scenario for a number of requests and a seed, if
+    `scenario` has requests that are drawn in advance. tenants: measures whose values are those of the streams 0, 1, ...
     """
 
     scenario: Scenario
@@ -62,6 +65,8 @@ class _Candidate:
     rate: float | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     cause: str = ""
+    with_seed: Callable[[int, int], Scenario] | None = None
+    tenants: Sequence[str] = ()
 
 
 def _checked(
@@ -88,25 +93,33 @@ def _checked(
 
 def _simulated(one: _Candidate, seeds: int, times: int = 1) -> "xr.Dataset":
     """Return the measures of a candidate for each seed, from runs that are `times` as long as usual."""
-    return simulate(
-        [one.scenario],
-        range(seeds),
-        requests=times * one.requests,
+    length, numbers, scenarios = times * one.requests, range(seeds), [one.scenario]
+    if one.with_seed is not None:
+        # each seed has its own requests
+        numbers, scenarios = range(1), [one.with_seed(length, seed) for seed in range(seeds)]
+    data = simulate(
+        scenarios,
+        numbers,
+        requests=length,
         seconds=None if one.seconds is None else times * one.seconds,
         warm_up=times * one.warm_up,
         measures=one.measures,
-    ).isel(candidate=0, drop=True)
+    )
+    if one.with_seed is None:
+        return data.isel(candidate=0, drop=True)
+    found = data.isel(seed=0, drop=True).rename(candidate="seed")
+    return found.assign_attrs(seeds=list(range(seeds)))
 
 
 def _rows(one: _Candidate, data: "xr.Dataset") -> list[CheckRow]:
     """Return the predicted and the simulated values of a candidate. data: measures for each seed."""
     summary, rows = interval(data), []
     for number, ((name, measure), predicted) in enumerate(one.predicted.items()):
-        if measure in _QUANTILES:
+        if measure in _QUANTILES and POOLED in data:
             names = (POOLED, LOW, HIGH)
             simulated, low, high = (float(data[each].sel(quantile=_QUANTILES[measure])) for each in names)
         else:
-            found = _measured(summary, measure, number)
+            found = _measured(summary, measure, number, one.tenants)
             simulated, low, high = (float(found.sel(statistic=each)) for each in ("mean", "low", "high"))
         rows.append(CheckRow(name, measure, predicted, simulated, low, high, one.limits.get(measure)))
     return rows
@@ -117,8 +130,12 @@ def _apart(row: CheckRow, within: float) -> bool:
     return abs(row.difference) > within and not row.low <= row.predicted <= row.high
 
 
-def _measured(data: "xr.Dataset", measure: str, number: int) -> "xr.DataArray":
+def _measured(data: "xr.Dataset", measure: str, number: int, tenants: Sequence[str]) -> "xr.DataArray":
     """Return the simulated variable that corresponds to a measure of a check. number: number of the stream."""
+    if measure in tenants:
+        return data.stream_response.isel(stream=tenants.index(measure))
+    if measure in _QUANTILES:
+        return data.response_quantile.sel(quantile=_QUANTILES[measure])
     if measure == "rate":
         return data.stream_throughput.isel(stream=number)
     return data.request_rate if measure == "throughput" else data.response
@@ -167,19 +184,29 @@ def check_schemes(
     """
     seeds, requests = _SEEDS("seeds", seeds), _SCHEME_REQUESTS("requests", requests)
     limits = {name: limit for name, limit in {"mean": needs.mean, "p99": needs.tail}.items() if limit is not None}
+    tenants = {f"mean of {one.name}": one for one in needs.tenants}
+    limits |= {measure: one.mean for measure, one in tenants.items() if one.mean is not None}
     candidates = []
     for one in ranking:
-        length = requests or scheme_requests(needs, one.utilization)
+        length, scenario = (
+            requests or scheme_requests(needs, one.utilization),
+            scheme_scenario(needs, one.scheme, scheduler, one.mean),
+        )
+        predicted = {(one.name, measure): getattr(one, measure) for measure in measures}
+        means = zip(tenants, one.tenants, strict=True)
         candidates.append(
             _Candidate(
-                scheme_scenario(needs, one.scheme, scheduler, one.mean),
-                {(one.name, measure): getattr(one, measure) for measure in measures},
+                scenario,
+                predicted | {(one.name, measure): found.mean for measure, found in means},
                 requests=length,
                 # two transients of six
                 warm_up=length // 3,
+                measures=by_stream(len(tenants)) if tenants else (),
                 rate=needs.rate,
                 limits=limits,
                 cause=one.scheme.caveat,
+                with_seed=partial(with_streams, needs, one.scheme, scenario) if needs.streams else None,
+                tenants=tuple(tenants),
             )
         )
     return _checked("scheme", candidates, seeds, scheduler.name if scheduler else "")

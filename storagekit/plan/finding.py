@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -121,8 +122,24 @@ def surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> It
         yield [one for one in every if one.tolerates >= needs.tolerate and one.suits(needs.smallest)]
 
 
+class Exceeded(NamedTuple):
+    """A response time that exceeds its limit: "mean" or "p99", the name of the tenant or "", and both times in seconds."""
+
+    measure: str
+    tenant: str
+    value: float
+    limit: float
+
+
+def exceeded(needs: Requirements, one: Prediction) -> list[Exceeded]:
+    """Return the response times of a scheme that exceed their limits, first those of all requests."""
+    every = [("mean", "", one.mean, needs.mean), ("p99", "", one.p99, needs.tail)]
+    for tenant, found in zip(needs.tenants, one.tenants, strict=bool(one.tenants)):
+        every += [("mean", tenant.name, found.mean, tenant.mean), ("p99", tenant.name, found.p99, tenant.p99)]
+    # a scheme without a formula for the quantile is not rejected
+    return [Exceeded(what, name, value, limit) for what, name, value, limit in every if limit and value > limit]
+
+
 def meets(needs: Requirements, one: Prediction) -> bool:
     """Return whether a scheme sustains the load within the limits of the response time."""
-    within = np.isfinite(one.mean) and (needs.mean is None or one.mean <= needs.mean)
-    # a scheme without a formula for the quantile is not rejected
-    return bool(within and (needs.tail is None or not one.p99 > needs.tail))
+    return bool(np.isfinite(one.mean)) and not exceeded(needs, one)

@@ -1,27 +1,29 @@
 """Predictions of the formulas for each scheme."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.costs import Load, costs
+from storagekit.analytic.array.disk_load import NO_BACKGROUND, Background, BackgroundAccesses, Operation
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.loaded import Loaded, TransferSizes
-from storagekit.analytic.array.loaded import loaded as checked_loaded
+from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, all_of
+from storagekit.analytic.array.loaded import loaded_by_class as checked_loaded_by_class
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
 from storagekit.core.validation import unchecked
 from storagekit.plan.answer import finite
 from storagekit.plan.requirements import Requirements
-from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
+from storagekit.plan.scheme import DegradedWork, Scheme, SchemeFigures, SimulatedOnly
 
 # the arguments have been validated
-loaded = unchecked(checked_loaded)
+loaded_by_class = unchecked(checked_loaded_by_class)
 # factor by which the data may exceed the nominal capacity of the drives
 SLACK = 1 + 1e-6
 # Estimated utilization from which a scheme counts as overloaded without a simulation. The choice of the nearer copy can
@@ -48,6 +50,14 @@ COLUMNS = MappingProxyType(
         "basis": ("", "analytic (a formula), or simulated"),
     }
 )
+
+
+class TenantFigures(NamedTuple):
+    """The mean and the 99th percentile of the response time of a tenant, seconds."""
+
+    name: str
+    mean: float
+    p99: float
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,8 @@ class Prediction:
         Seconds of each part of an access.
     basis : str
         "analytic" by default, or "simulated" if there is no formula.
+    tenants : tuple of TenantFigures
+        Response times of each tenant; by default none.
     """
 
     scheme: Scheme
@@ -100,6 +112,7 @@ class Prediction:
     rebuild: float
     parts: dict[str, float]
     basis: str = "analytic"
+    tenants: tuple[TenantFigures, ...] = ()
 
     @property
     def name(self) -> str:
@@ -118,7 +131,8 @@ class Prediction:
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a dictionary for JSON."""
         values = {name: getattr(self, name) for name in COLUMNS}
-        return {"scheme": self.name, "disks": self.scheme.disks, "spare": self.spare, **finite(values)}
+        found = {"scheme": self.name, "disks": self.scheme.disks, "spare": self.spare, **finite(values)}
+        return found | ({"tenants": [finite(one._asdict()) for one in self.tenants]} if self.tenants else {})
 
 
 def holds(needs: Requirements, scheme: Scheme) -> bool:
@@ -215,40 +229,123 @@ def again_of(needs: Requirements, scheme: Scheme) -> NDArray:
     return needs.again * (not scheme.whole_pages)
 
 
-def response_of(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> Loaded:
-    """Return the distribution of the response times of a scheme with a formula, for arrivals at a rate."""
+def classes_of(needs: Requirements, operations: Sequence[tuple[Operation, ...]] = ()) -> tuple[RequestClass, ...]:
+    """Return the classes of requests of `loaded_by_class`: one for each tenant.
+
+    operations: kinds of the requests of each class, if the layout alone does not determine them.
+    """
+    found = []
+    for number, (_, share, reads, sizes) in enumerate(needs.classes()):
+        # each size has two transfer times
+        own = None if sizes is None else tuple(np.repeat(sizes, 2) / 2)
+        found.append(RequestClass(share, reads, own, operations[number] if operations else None))
+    return tuple(found)
+
+
+def background_of(
+    needs: Requirements, timing: Curve | Linear, scheme: Scheme, after: DegradedWork | None = None
+) -> Background:
+    """Return the accesses of the sequential streams on each disk of a scheme.
+
+    Streams use all disks in turn, a chunk of each. A write of a stream writes full stripes.
+
+    after: the work after the loss of a disk, whose reads the other disks share.
+    """
+    if not needs.streams:
+        return NO_BACKGROUND
+    seconds = float(needs.drive.overhead) + needs.chunk / float(needs.sequential_rate(used_share(needs, scheme)))
+    more, (written, together) = 1.0 if after is None else 1 + 1 / after.disks, scheme.written_in_sequence
+    rates = [one.rate / needs.chunk / scheme.disks * (written if one.writes else more) for one in needs.streams]
+    others = requests_of_disk(needs, scheme) + sum(rates)
+    settle = float(np.asarray(timing.write_settle))
+    return Background(
+        tuple(
+            BackgroundAccesses(
+                rate,
+                seconds + settle * one.writes,
+                # the probability that no other access comes between two of this stream
+                math.exp(-(others - rate) / rate),
+                together if one.writes else 1,
+            )
+            for one, rate in zip(needs.streams, rates, strict=True)
+        )
+    )
+
+
+def requests_of_disk(needs: Requirements, scheme: Scheme) -> float:
+    """Return the number of accesses of requests a second at a disk."""
+    assert needs.rate is not None
+    shape, reads = scheme.shape, needs.read_share
+    return needs.rate / scheme.disks * (reads * shape.ways + (1 - reads) * (shape.read_first + shape.written))
+
+
+class Responses(NamedTuple):
+    """The response times of all requests, and those of each tenant."""
+
+    all: Loaded
+    tenants: tuple[Loaded, ...]
+
+    @classmethod
+    def of(cls, needs: Requirements, classes: Sequence[RequestClass], found: Sequence[Loaded]) -> "Responses":
+        """Return the response times from those of classes. Without tenants, there is one class."""
+        return cls(all_of(classes, found), tuple(found) if needs.tenants else ())
+
+    def figures(self, needs: Requirements) -> tuple[TenantFigures, ...]:
+        """Return the mean and the 99th percentile of each tenant."""
+        pairs = zip(needs.tenants, self.tenants, strict=True)
+        return tuple(TenantFigures(one.name, found.mean, found.quantile(0.99)) for one, found in pairs)
+
+
+def responses_of(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> Responses:
+    """Return the distributions of the response times of a scheme with a formula, for arrivals at a rate."""
     used = _used(needs, [scheme])
     (sizes,) = sizes_on(needs, [scheme], used)
-    return _response_of(needs, timing, scheme, float(np.asarray(timing.reach(used))[0]), sizes)
+    background = background_of(needs, timing, scheme)
+    return _responses_of(needs, timing, scheme, float(np.asarray(timing.reach(used))[0]), sizes, background)
 
 
-def _response_of(
-    needs: Requirements, timing: Curve | Linear, scheme: Scheme, reach: float, sizes: TransferSizes
-) -> Loaded:
-    """Return the distribution of response times. reach: share of the cylinders with data. sizes: see `sizes_on`."""
+def _responses_of(
+    needs: Requirements,
+    timing: Curve | Linear,
+    scheme: Scheme,
+    reach: float,
+    sizes: TransferSizes,
+    background: Background,
+) -> Responses:
+    """Return the distributions of response times. reach: share of the cylinders with data. sizes: see `sizes_on`."""
     assert needs.rate is not None
-    return loaded(
+    classes = classes_of(needs)
+    found = loaded_by_class(
         timing,
         scheme.shape,
         reach,
         sizes,
+        classes,
         disks=scheme.disks,
         rate=needs.rate,
-        reads=needs.read_share,
         depth=needs.queue_depth,
+        background=background,
     )
+    return Responses.of(needs, classes, found)
 
 
 def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme]) -> list[Prediction]:
     assert needs.rate is not None
     used = _used(needs, schemes)
     sizes = sizes_on(needs, schemes, used)
-    figures = []
+    figures, tenants, others = [], [], []
     for scheme, reach, each in zip(schemes, np.asarray(timing.reach(used)).tolist(), sizes, strict=True):
-        found = _response_of(needs, timing, scheme, reach, each)
-        quantiles = found.quantile(0.95), found.quantile(0.99)
-        figures.append(SchemeFigures(found.saturation, found.mean, *quantiles, found.utilization))
-    return _predictions(needs, timing, schemes, figures, np.array([each.seconds @ each.shares for each in sizes]))
+        found = _responses_of(needs, timing, scheme, reach, each, background_of(needs, timing, scheme))
+        every = found.all
+        quantiles = every.quantile(0.95), every.quantile(0.99)
+        figures.append(SchemeFigures(every.saturation, every.mean, *quantiles, every.utilization))
+        tenants.append(found.figures(needs))
+        others.append(every.background)
+    transfer = np.array([each.seconds @ each.shares for each in sizes])
+    predictions = _predictions(needs, timing, schemes, figures, transfer, others)
+    if not needs.tenants:
+        return predictions
+    return [dataclasses.replace(one, tenants=each) for one, each in zip(predictions, tenants, strict=True)]
 
 
 def _outstanding(
@@ -323,29 +420,37 @@ def _predictions(
     schemes: Sequence[Scheme],
     figures: Sequence[SchemeFigures],
     transfer: NDArray,
+    streams: Sequence[float] = (),
 ) -> list[Prediction]:
-    """Return the predictions of schemes with these measures. transfer: mean transfer time of each scheme, seconds."""
+    """Return the predictions of schemes with these measures.
+
+    transfer: mean transfer time of each scheme, seconds. streams: share of the time for which sequential streams occupy a
+    disk of each scheme; by default there are none.
+    """
     used = _used(needs, schemes)
     seeks = timing.mean_seek(timing.reach(used))
     moved = used * needs.capacity / needs.sequential_rate(used)
-    each = zip(schemes, figures, transfer.tolist(), seeks.tolist(), moved.tolist(), strict=True)
-    return [_prediction(needs, float(np.asarray(timing.write_settle)), *one) for one in each]
+    busy = streams or [0.0] * len(schemes)
+    each = zip(schemes, figures, transfer.tolist(), seeks.tolist(), moved.tolist(), busy, strict=True)
+    return [_prediction(needs, timing, *one) for one in each]
 
 
 def _prediction(
     needs: Requirements,
-    settle: float,
+    timing: Curve | Linear,
     scheme: Scheme,
     figures: SchemeFigures,
     transfer: float,
     seek: float,
     moved: float,
+    streams: float,
 ) -> Prediction:
     """Return the prediction of a scheme.
 
-    settle, transfer, seek: additional time of a write, and mean transfer and seek time, seconds. moved: time to read or to
-    write the used part of a disk, seconds.
+    transfer, seek: mean transfer and seek time, seconds. moved: time to read or to write the used part of a disk, seconds.
+    streams: share of the time for which sequential streams occupy a disk.
     """
+    settle = float(np.asarray(timing.write_settle))
     shape, reads, turn = scheme.shape, needs.read_share, float(needs.drive.revolution)
     arc = turn / shape.replicas
     read = transfer + seek + arc / 2
@@ -354,8 +459,10 @@ def _prediction(
     degraded = np.nan
     if needs.rate is not None:
         # disks that select requests are faster with a longer queue, so that only the limit of the rate counts
-        load = figures.utilization if needs.queue_depth == 1 else needs.rate / figures.throughput
-        degraded = load * scheme.degraded(reads, read, write)
+        load = figures.utilization - streams
+        if needs.queue_depth > 1:
+            load = (1 - streams) * needs.rate / figures.throughput if figures.throughput else np.inf
+        degraded = load * scheme.degraded(reads, read, write) + streams * _streams_after_loss(needs, timing, scheme)
     left = max(0.0, 1 - degraded) if np.isfinite(degraded) else np.nan
     return Prediction(
         scheme,
@@ -368,6 +475,18 @@ def _prediction(
         np.inf if left == 0 else scheme.rebuild(moved, left),
         _parts(needs, scheme, transfer, seek, arc / 2 + (1 - reads) * (write - plain)),
     )
+
+
+def _streams_after_loss(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> float:
+    """Return the factor by which the work of sequential streams grows if another disk is lost; 0 without streams."""
+    before = background_of(needs, timing, scheme).rate
+    if not before:
+        return 0.0
+    after = scheme.after_loss(needs.read_share)
+    if after is None:
+        # copies: the reads of the lost disk go to the other copies
+        return scheme.degraded(1.0, 1.0, 1.0)
+    return background_of(needs, timing, scheme, after).rate / before
 
 
 def _parts(needs: Requirements, scheme: Scheme, transfer: float, seek: float, rotation: float) -> dict[str, float]:

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.loaded import Loaded
 from storagekit.analytic.array.positioning import spindle
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, SECTOR
@@ -16,11 +17,18 @@ from storagekit.faults import Failures
 from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families
 from storagekit.plan.finding import found_of, meets, order_of, surviving
 from storagekit.plan.objective import MinMean, Objective
-from storagekit.plan.predicting import Prediction, overloads_after_failure, response_of
+from storagekit.plan.predicting import (
+    Prediction,
+    Responses,
+    TenantFigures,
+    overloads_after_failure,
+    responses_of,
+)
 from storagekit.plan.requirements import MOST_DISKS, Requirements
 from storagekit.plan.scheme import Scheme, SimulatedOnly
 from storagekit.plan.schemes_durability import durability_of
 from storagekit.plan.schemes_next import MEASURES, Change, Measures, NextPurchase, ReadCache, order_in
+from storagekit.plan.tenants import Tenant
 
 DAY = 24 * HOUR
 # Largest number of disks that are added at once, the largest number of disks of a group by default.
@@ -226,18 +234,12 @@ class Purchases:
                 f"cache with {hits:.0%} hits and {plain.read_share:.0%} reads: no request reaches the disks; give fewer hits"
             )
         # the disks receive the misses; the limits of response times are for all requests
-        needs = replace(
-            plain,
-            rate=plain.rate * (1 - served),
-            read_share=plain.read_share * (1 - hits) / (1 - served),
-            mean=None,
-            tail=None,
-        )
+        needs = plain.behind_cache(hits)
         disks = self._disks
         met, refused = found_of(
             needs, spindle(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
         )
-        every = [behind_cache(needs, one, served, cache.time) for one in self._allowed(met)]
+        every = [behind_cache(plain, needs, one, hits, cache.time) for one in self._allowed(met)]
         within = [one for one in every if meets(plain, one)]
         return needs, self._first(needs, within, bool(refused or every))
 
@@ -293,28 +295,41 @@ class Purchases:
         return [*lines, "A spare is always available, so that more spares do not change the durability; see refill."]
 
 
-def behind_cache(needs: Requirements, one: Prediction, served: float, time: float) -> Prediction:
+def behind_cache(all_needs: Requirements, needs: Requirements, one: Prediction, hits: float, time: float) -> Prediction:
     """Return the prediction for all requests of an array with a cache.
 
-    needs: requirements of the disks. one: prediction of the disks for the misses. served: share of all requests that the
-    cache serves, below 1. time: response time of a hit, seconds.
+    all_needs: requirements of the array. needs: requirements of the disks. one: prediction of the disks for the misses.
+    hits: share of the reads that the cache serves; some requests must remain. time: response time of a hit, seconds.
     """
-    response = response_of(needs, spindle(needs.drive), one.scheme)
-
-    def quantile(share: float) -> float:
-        # hits are shorter than misses, so that the slowest requests are misses
-        left = 1 - (1 - share) / (1 - served)
-        return max(time, response.quantile(left)) if left > 0 else time
-
+    found, served = responses_of(needs, spindle(needs.drive), one.scheme), hits * all_needs.read_share
     parts = {name: (1 - served) * part for name, part in one.parts.items()} | {"cache": served * time}
     return replace(
         one,
         mean=served * time + (1 - served) * one.mean,
-        p95=quantile(0.95),
-        p99=quantile(0.99),
+        p95=_quantile(0.95, found.all, served, time),
+        p99=_quantile(0.99, found.all, served, time),
         throughput=one.throughput / (1 - served),
         parts=parts,
+        tenants=tuple(_tenant_behind(tenant, needs, found, hits, time) for tenant in all_needs.tenants),
     )
+
+
+def _tenant_behind(tenant: Tenant, needs: Requirements, found: Responses, hits: float, time: float) -> TenantFigures:
+    """Return the response times of all requests of a tenant. found: those of the misses. See `behind_cache`."""
+    left = {one.name: response for one, response in zip(needs.tenants, found.tenants, strict=True)}
+    served = hits * tenant.read_share
+    if tenant.name not in left:
+        return TenantFigures(tenant.name, time, time)
+    missed = left[tenant.name]
+    mean = served * time + (1 - served) * missed.mean
+    return TenantFigures(tenant.name, mean, _quantile(0.99, missed, served, time))
+
+
+def _quantile(share: float, missed: Loaded, served: float, time: float) -> float:
+    """Return a quantile of all response times. missed: those of misses. served: share of hits, which take `time` each."""
+    # hits are shorter than misses, so that the slowest requests are misses
+    left = 1 - (1 - share) / (1 - served)
+    return max(time, missed.quantile(left)) if left > 0 else time
 
 
 def priced_drives(label: str, value: Any) -> dict[str, tuple[Drive, float]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +12,14 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
 from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
-from storagekit.plan.families import Family, default_families
-from storagekit.plan.finding import found, meets, order_of, surviving
+from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families
+from storagekit.plan.finding import Exceeded, exceeded, found, meets, order_of, surviving
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
 from storagekit.plan.predicting import Prediction, holds, load_share, turns_in_time
-from storagekit.plan.requirements import MOST_DISKS, Requirements, sizes_of
+from storagekit.plan.requirements import MOST_DISKS, Requirements
 from storagekit.plan.schemes_answer import SchemesAnswer
+from storagekit.plan.tenants import CHUNK, SequentialStream, Tenant, sizes_of, together
+from storagekit.plan.tenants import tenants as valid_tenants
 
 _FAMILIES = "SRArrays(), ParityRAID(), Code(8, 3), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
@@ -26,8 +29,8 @@ def schemes(
     disks: int,
     *,
     data: float,
-    size: float | Mapping[float, float] = 4 * KB,
-    read_share: float = 1.0,
+    size: float | Mapping[float, float] | None = None,
+    read_share: float | None = None,
     rate: float | None = None,
     outstanding: int | None = None,
     goal: Objective | None = None,
@@ -39,6 +42,9 @@ def schemes(
     families: Family | Sequence[Family] | None = None,
     scheduler: Scheduler | None = None,
     queue_depth: int = 1,
+    tenants: Sequence[Tenant] = (),
+    streams: Sequence[SequentialStream] = (),
+    chunk: float = CHUNK,
 ) -> SchemesAnswer:
     """Rank all schemes for `data` bytes on `disks` disks: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, and SR-Arrays.
 
@@ -51,13 +57,13 @@ def schemes(
     data : float
         Amount of data in bytes.
     size : float or mapping of float to float
-        Request size in bytes, or a mapping from request sizes to their shares.
+        Request size in bytes, or a mapping from request sizes to their shares; by default 4 KB.
     read_share : float
-        Share of reads, 0 to 1.
+        Share of reads, 0 to 1; by default 1.
     rate : float, optional
         Rate of Poisson arrivals, requests a second.
     outstanding : int, optional
-        Number of outstanding requests. Give either this number or `rate`.
+        Number of outstanding requests. Give this number, `rate`, or `tenants`.
     goal : Objective, optional
         `MaxThroughput()` (default with `outstanding`), `MinMean()` (default with `rate`), `MinP99()`, `MinP95()`,
         `MinCost()` or `MaxCapacity()`.
@@ -76,6 +82,14 @@ def schemes(
     queue_depth : int
         Number of requests among which a disk selects the one with the shortest access time, if `rate` is given: 1 to 256,
         32 for disks with command queueing (NCQ). By default 1: the disks serve requests in order of arrival (FCFS).
+    tenants : sequence of Tenant, optional
+        Several users of the array, each with a rate, sizes, a share of reads, and limits of its own, in place of `rate`,
+        `size` and `read_share`. `mean` and `p99` then limit the response times of all requests together.
+    streams : sequence of SequentialStream, optional
+        Sequential streams beside the requests, such as a backup, at a rate in bytes a second each.
+    chunk : float
+        Bytes that a stream reads or writes of a disk at once, 512 bytes to 16 MB, and at least the largest request; by
+        default 1 MB.
 
     Returns
     -------
@@ -97,11 +111,17 @@ def schemes(
     >>> str(answer.recommended.scheme)
     'RAID 10'
     """
+    tenants = valid_tenants("tenants", tenants)
+    if tenants:
+        given = {"rate": rate, "outstanding": outstanding, "size": size, "read_share": read_share}
+        rate, sizes, read_share = _of_tenants(tenants, given)
+    else:
+        sizes, read_share = sizes_of(4 * KB if size is None else size), 1.0 if read_share is None else read_share
     needs = Requirements(
         drive,
         disks,
         data,
-        sizes_of(size),
+        sizes,
         read_share,
         rate,
         outstanding,
@@ -111,6 +131,9 @@ def schemes(
         price,
         budget,
         queue_depth,
+        tenants,
+        streams,
+        chunk,
     )
     if goal is None:
         goal = MinMean() if outstanding is None else MaxThroughput()
@@ -123,6 +146,7 @@ def schemes(
     families = default_families(needs.drive, needs.tolerate) if families is None else families
     families = [families] if isinstance(families, Family) else families
     _check(goal, families, scheduler)
+    _require_formulas(needs, families)
     met, refused = found(needs, goal, families, scheduler)
     every = next(surviving(needs, needs.affordable, families), [])
     small = [one for one in every if not holds(needs, one)]
@@ -138,6 +162,26 @@ def schemes(
         long=tuple(dict.fromkeys(str(one) for one in long)),
         binding=_binding(needs, goal, met, refused, families),
     )
+
+
+def _of_tenants(
+    every: Sequence[Tenant], given: Mapping[str, Any]
+) -> tuple[float, tuple[tuple[float, float], ...], float]:
+    """Return the rate, the sizes with shares, and the share of reads of all tenants. given: what must be None."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} with tenants: each tenant has its own; leave {name} out")
+    return together(every)
+
+
+def _require_formulas(needs: Requirements, families: Sequence[Family]) -> None:
+    """Raise InputError if a family without formulas is asked about tenants or streams."""
+    simulated = [one for one in families if isinstance(one, Protocols | SplitTransfers)]
+    if simulated and (needs.tenants or needs.streams):
+        raise InputError(
+            f"{type(simulated[0]).__name__}() with tenants or streams: its schemes have no formula, and are simulated with "
+            "requests of one kind; leave this family out"
+        )
 
 
 def _check(goal: Objective, families: Sequence[Family], scheduler: Scheduler) -> None:
@@ -224,12 +268,12 @@ def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction
         what = "disk utilization" if needs.queue_depth == 1 else "share of the maximum rate"
         constraint = f"{what}, %: {idlest.scheme} has the lowest"
         return Binding(constraint, 100 * share(idlest), 100 * goal.most_busy, "add disks")
-    by_mean = min(refused, key=lambda one: one.mean)
-    if needs.mean is not None and by_mean.mean > needs.mean:
-        nearest, limit, value = by_mean, needs.mean, by_mean.mean
-    else:
-        nearest = min(refused, key=lambda one: one.p99)
-        limit, value = needs.tail, nearest.p99
-    assert limit is not None
-    constraint = f"response, ms: {nearest.scheme} is the fastest"
-    return Binding(constraint, value / MS, limit / MS, f"allow more time, or add disks{fewest}")
+    limit, nearest = min(((_worst(needs, one), one) for one in refused), key=lambda pair: pair[0].value / pair[0].limit)
+    whose = f" of {limit.tenant}" if limit.tenant else ""
+    constraint = f"{limit.measure} response{whose}, ms: {nearest.scheme} is the fastest"
+    return Binding(constraint, limit.value / MS, limit.limit / MS, f"allow more time, or add disks{fewest}")
+
+
+def _worst(needs: Requirements, one: Prediction) -> Exceeded:
+    """Return the response time of a scheme that exceeds its limit by the largest factor."""
+    return max(exceeded(needs, one), key=lambda limit: limit.value / limit.limit)

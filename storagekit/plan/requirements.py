@@ -1,7 +1,6 @@
 """The requirements of a planner: disks, data, requests, and limits."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -9,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.units import KB, SECTOR, sectors
+from storagekit.core.units import SECTOR, sectors
 from storagekit.core.validation import (
     COUNT,
     POSITIVE,
-    REAL,
     Amount,
     Positive,
     Share,
@@ -26,9 +24,9 @@ from storagekit.core.validation import (
     validate_fields,
 )
 from storagekit.drive import Drive
+from storagekit.plan.tenants import CHUNK, Chunk, SequentialStream, Tenant, streams, tenants, together
 from storagekit.plan.transfers import ZoneTransfers, paged
 
-_LARGEST = 2**26
 MOST_DISKS = 4096
 _DISKS = COUNT.up_to(MOST_DISKS, "; plan one of several equal arrays")
 MOST_OUTSTANDING = 1_000_000
@@ -46,8 +44,11 @@ class Requirements:
         Request sizes in bytes with their shares.
     mean, tail : float or None
         Limits of the mean and of the 99th percentile of the response time, seconds.
-    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth
+    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth, streams, chunk
         See `schemes`.
+    tenants : tuple of Tenant
+        Tenants, whose rates are only used as shares of `rate`; none by default. `sizes` and `read_share` are those of all
+        tenants together.
 
     Raises
     ------
@@ -68,6 +69,9 @@ class Requirements:
     price: Amount | None
     budget: Positive | None
     queue_depth: Annotated[int, _DEPTHS] = 1
+    tenants: Annotated[tuple[Tenant, ...], tenants] = ()
+    streams: Annotated[tuple[SequentialStream, ...], streams] = ()
+    chunk: Chunk = CHUNK
 
     def __post_init__(self):
         validate_fields(self)
@@ -91,6 +95,16 @@ class Requirements:
         if self.rate is None and self.tail is not None:
             raise InputError(
                 "p99 with outstanding: no formula gives p99; give rate instead of outstanding, or mean instead of p99"
+            )
+        if self.rate is None and self.streams:
+            raise InputError(
+                "streams with outstanding: the rate of outstanding requests would adapt to the streams; give rate instead of "
+                "outstanding"
+            )
+        if self.streams and self.chunk < self.largest * SECTOR:
+            raise InputError(
+                f"chunk {self.chunk:g} bytes with requests of {self.largest * SECTOR} bytes: a stream reads whole stripe "
+                f"units, which hold the largest request; give a chunk of at least {self.largest * SECTOR} bytes"
             )
         for label, limit in (("mean", self.mean), ("tail", self.tail)):
             if limit is not None:
@@ -119,6 +133,50 @@ class Requirements:
     def smallest(self) -> int:
         """Return the number of sectors of the smallest request."""
         return min(sectors(size) for size, _ in self.sizes)
+
+    def classes(self) -> tuple[tuple[str, float, float, tuple[float, ...] | None], ...]:
+        """Return the tenants: name, share of the requests, share of reads, and share of each size; one if there are none.
+
+        The shares of the sizes are None if all requests are of one tenant.
+        """
+        if not self.tenants:
+            return (("", 1.0, self.read_share, None),)
+        total, sizes = sum(one.rate for one in self.tenants), [size for size, _ in self.sizes]
+        return tuple((one.name, one.rate / total, one.read_share, one.shares_of(sizes)) for one in self.tenants)
+
+    def grown(self, data: float, load: float) -> "Requirements":
+        """Return the requirements with `data` bytes, and with `load` times the rate of requests and of streams."""
+        assert self.rate is not None
+        faster = tuple(replace(one, rate=one.rate * load) for one in self.streams)
+        return replace(self, data=data, rate=self.rate * load, streams=faster)
+
+    def behind_cache(self, hits: float) -> "Requirements":
+        """Return the requirements of the disks behind a cache, without limits of the response time.
+
+        hits: share of the reads that the cache serves, 0 to 1; some requests must remain.
+        """
+        assert self.rate is not None
+        left, reads = _missed(hits, self.read_share)
+        if not self.tenants:
+            return replace(self, rate=self.rate * left, read_share=reads, mean=None, tail=None)
+        behind = []
+        for one in self.tenants:
+            share, reads_left = _missed(hits, one.read_share)
+            if share > 0:
+                behind.append(replace(one, rate=one.rate * share, read_share=reads_left, mean=None, p99=None))
+        _, sizes, _ = together(behind)
+        rate = self.rate * left
+        return replace(self, rate=rate, read_share=reads, sizes=sizes, mean=None, tail=None, tenants=tuple(behind))
+
+    def with_whole(self, sector: int) -> "Requirements":
+        """Return the requirements with sizes that are rounded up to multiples of `sector` bytes."""
+        whole = _rounded(self.sizes, sector)
+        # each disk holds at least one of the larger requests
+        data = max(self.data, self.disks * max(size for size, _ in whole))
+        every = tuple(replace(one, size=dict(_rounded(one.sizes, sector))) for one in self.tenants)
+        return replace(
+            self, sizes=whole, data=data, tenants=every, chunk=max(self.chunk, max(size for size, _ in whole))
+        )
 
     def transfers(self, used: NDArray | float, ways: int = 1) -> NDArray:
         """Return the transfer time plus the overhead of requests in seconds, `[..., size, 2]`.
@@ -167,18 +225,16 @@ class Requirements:
         return self._zones.sequential_rate(used)
 
 
-def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
-    """Return the request sizes in bytes with their shares, which add up to 1.
+def _missed(hits: float, reads: float) -> tuple[float, float]:
+    """Return the share of requests that a cache does not serve, and the share of reads among them."""
+    left = 1 - hits * reads
+    return left, reads * (1 - hits) / left if left > 0 else 0.0
 
-    size: one size, or a mapping from sizes to shares.
-    """
-    given = [*size.items()] if isinstance(size, Mapping) else [(size, 1.0)]
-    if not given:
-        raise InputError("size: no sizes; give bytes, or a mapping of bytes to shares")
-    for each, share in given:
-        REAL("size", each)
-        require(0 < each <= _LARGEST, "size", each, f"above 0 and at most {_LARGEST}: 64 KB are 64 * units.KB", "bytes")
-        REAL("share of a size", share)
-        require(share > 0, f"share of requests of {each / KB:g} KB", share, "above 0")
-    total = sum(share for _, share in given)
-    return tuple((float(each), float(share) / total) for each, share in sorted(given))
+
+def _rounded(sizes: tuple[tuple[float, float], ...], sector: int) -> tuple[tuple[float, float], ...]:
+    """Return sizes with their shares, rounded up to multiples of `sector` bytes."""
+    found: dict[float, float] = {}
+    for size, share in sizes:
+        whole = -(-size // sector) * sector
+        found[whole] = found.get(whole, 0.0) + share
+    return tuple(sorted(found.items()))

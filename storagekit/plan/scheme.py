@@ -138,6 +138,11 @@ class Scheme(ABC):
         """
         return None
 
+    @property
+    def written_in_sequence(self) -> tuple[float, int]:
+        """Return the bytes on disk for each byte of a sequential write, and the number of disks that it writes together."""
+        return self.shape.room, self.shape.written
+
     def redundancy(self, capacity: float) -> Redundancy | None:
         """Return the groups whose loss loses data, with `capacity` bytes of data on each disk.
 
@@ -291,6 +296,11 @@ class Parity(Scheme):
     def data(self) -> int:
         """Return the number of data disks in a group."""
         return self.group - self.parities
+
+    @property
+    def written_in_sequence(self):
+        # full stripes, so that nothing is read first
+        return self.group / self.data, self.group
 
     @property
     def reconstructs(self) -> bool:

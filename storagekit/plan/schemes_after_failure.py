@@ -8,21 +8,25 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from storagekit.analytic.array.disk_load import NO_BACKGROUND, BackgroundAccesses
-from storagekit.analytic.array.loaded import Loaded, overloaded
+from storagekit.analytic.array.disk_load import Background, BackgroundAccesses, Operation
+from storagekit.analytic.array.loaded import Loaded, all_of, overloaded
 from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR, MS
-from storagekit.core.validation import POSITIVE, Validator
-from storagekit.plan.predicting import Prediction, loaded, sizes_on, used_share
+from storagekit.core.validation import POSITIVE
+from storagekit.plan.predicting import (
+    Prediction,
+    background_of,
+    classes_of,
+    loaded_by_class,
+    sizes_on,
+    used_share,
+)
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import DegradedWork, Scheme
 
-# bytes that a rebuild reads or writes of a disk at once: by default, and the limits
-CHUNK = 2.0**20
-Chunk = Annotated[float, Validator(least=512, most=2**24, unit="bytes")]
 RebuildRate = Annotated[float, POSITIVE.up_to(1e12)]
 # number of steps of the search for the largest rate of a rebuild
 _HALVINGS = 20
@@ -243,7 +247,7 @@ class _AfterFailure(NamedTuple):
 
     def figures(self, rebuild_rate: float | None) -> SchemeAfterFailure:
         """Return the values of the scheme. rebuild_rate: bytes restored a second."""
-        lost, fastest = self._served(NO_BACKGROUND), self._fastest()
+        lost, fastest = self._served(self._streams), self._fastest()
         if rebuild_rate is None:
             return SchemeAfterFailure(self.prediction, lost, _UNKNOWN, math.nan, fastest)
         rebuilding = self._served(self._background(rebuild_rate))
@@ -257,7 +261,7 @@ class _AfterFailure(NamedTuple):
     def _fastest(self) -> float:
         """Return the largest rate of a rebuild that the disks can keep, bytes restored a second."""
         after = self.after
-        if overloaded(**self._question(after.shape, after.disks, after.share, NO_BACKGROUND)):
+        if overloaded(**self._question(after.shape, after.disks, after.share, self._streams)):
             return 0.0
         least, most = 0.0, float(self.needs.sequential_rate(self._used)) * (1 if after.replaced else after.disks)
         for _ in range(_HALVINGS):
@@ -274,15 +278,22 @@ class _AfterFailure(NamedTuple):
     def scheme(self) -> Scheme:
         return self.prediction.scheme
 
-    def _background(self, rebuild_rate: float) -> BackgroundAccesses:
-        """Return the accesses of the rebuild on each of the disks with additional work."""
+    @property
+    def _streams(self) -> Background:
+        """Return the accesses of sequential streams on each of the disks with additional work."""
+        return background_of(self.needs, self.timing, self.scheme, self.after)
+
+    def _background(self, rebuild_rate: float) -> Background:
+        """Return the accesses of streams and of the rebuild on each of the disks with additional work."""
         needs, after = self.needs, self.after
         seconds = float(needs.drive.overhead) + self.chunk / float(needs.sequential_rate(self._used))
         assert needs.rate is not None
         # the time between two accesses of the rebuild on a disk, if they follow one another, in accesses of requests
-        requests = self._accesses * needs.rate * after.share / after.disks * self.chunk / rebuild_rate
-        near = after.again * math.exp(-requests)
-        return BackgroundAccesses(rebuild_rate * after.moved / self.chunk, seconds, near, after.together)
+        streams = self._streams
+        others = self._accesses * needs.rate * after.share / after.disks + streams.rate
+        near = after.again * math.exp(-others * self.chunk / rebuild_rate)
+        rebuild = BackgroundAccesses(rebuild_rate * after.moved / self.chunk, seconds, near, after.together)
+        return Background((*streams.kinds, rebuild))
 
     @property
     def _accesses(self) -> float:
@@ -292,27 +303,31 @@ class _AfterFailure(NamedTuple):
             return reads + (1 - reads) * shape.written
         return sum(one.share * (one.reads + one.writes) for one in self.after.operations)
 
-    def _served(self, background: BackgroundAccesses) -> Served:
-        """Return the values for all requests. background: accesses of the rebuild."""
+    def _served(self, background: Background) -> Served:
+        """Return the values for all requests. background: accesses of streams and of the rebuild."""
         after, scheme = self.after, self.scheme
         affected = self._loaded(after.shape, after.disks, after.share, background)
         if not affected.time.size:
             return Served(math.inf, math.inf, affected.utilization)
         if after.share == 1:
             return Served(affected.mean, affected.quantile(0.99), affected.utilization)
-        others = self._loaded(scheme.shape, scheme.disks, 1.0, NO_BACKGROUND)
+        others = self._loaded(scheme.shape, scheme.disks, 1.0, background_of(self.needs, self.timing, scheme))
         time = np.union1d(affected.time, others.time)
         within = after.share * np.interp(time, affected.time, affected.within, 0.0, 1.0)
         within += (1 - after.share) * np.interp(time, others.time, others.within, 0.0, 1.0)
         mean = after.share * affected.mean + (1 - after.share) * others.mean
         return Served(mean, float(np.interp(0.99, within, time)), affected.utilization)
 
-    def _loaded(self, shape: Shape, disks: int, share: float, background: BackgroundAccesses) -> Loaded:
+    def _loaded(self, shape: Shape, disks: int, share: float, background: Background) -> Loaded:
         """Return the response times of requests to some disks. share: of the requests that go to these disks."""
-        return loaded(**self._question(shape, disks, share, background))
+        question = self._question(shape, disks, share, background)
+        return all_of(question["classes"], loaded_by_class(**question))
 
-    def _question(self, shape: Shape, disks: int, share: float, background: BackgroundAccesses) -> dict[str, Any]:
-        """Return the arguments of `loaded` for requests to some disks. share: of the requests that go to these disks."""
+    def _question(self, shape: Shape, disks: int, share: float, background: Background) -> dict[str, Any]:
+        """Return the arguments of `loaded_by_class` for requests to some disks.
+
+        share: share of the requests that go to these disks.
+        """
         needs, scheme = self.needs, self.scheme
         assert needs.rate is not None
         used = np.array([self._used])
@@ -322,10 +337,15 @@ class _AfterFailure(NamedTuple):
             "shape": shape,
             "reach": float(np.asarray(self.timing.reach(used))[0]),
             "sizes": sizes,
+            "classes": classes_of(needs, self._operations if shape is self.after.shape else ()),
             "disks": disks,
             "rate": needs.rate * share,
-            "reads": needs.read_share,
             "depth": needs.queue_depth,
             "background": background,
-            "operations": self.after.operations if shape is self.after.shape else None,
         }
+
+    @property
+    def _operations(self) -> list[tuple[Operation, ...]]:
+        """Return the kinds of the requests of each tenant after the loss; empty if the layout alone determines them."""
+        after = [self.scheme.after_loss(reads) for _, _, reads, _ in self.needs.classes()]
+        return [one.operations for one in after if one is not None and one.operations is not None]

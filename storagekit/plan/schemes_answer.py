@@ -24,8 +24,6 @@ from storagekit.plan.purchases import MOST_MORE, Lifetimes, Purchases, different
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SpreadParity
 from storagekit.plan.schemes_after_failure import (
-    CHUNK,
-    Chunk,
     FailureRanking,
     RebuildRate,
     after_failure_of,
@@ -34,6 +32,7 @@ from storagekit.plan.schemes_after_failure import (
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
 from storagekit.plan.schemes_growth import GrowthRanking, growth_of
 from storagekit.plan.schemes_next import MEASURES, MeasureName, NextPurchase, ReadCache
+from storagekit.plan.tenants import CHUNK, Chunk
 from storagekit.plan.warnings import warnings_of
 
 if TYPE_CHECKING:
@@ -41,6 +40,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _TB = 1e12
+_TENANT_COLUMNS = {"mean": "mean response time", "p99": "99th percentile of the response time"}
+# heading of the table of the tenants
+_OF_TENANTS = "tenants of {}"
 Growth = Annotated[float, AMOUNT.up_to(10)]
 
 
@@ -86,7 +88,12 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     @property
     def table(self) -> "xr.Dataset":
         bases = dict.fromkeys(one.basis for one in self.ranking)
-        return super().table.assign_attrs(basis=" and ".join(bases), goal=self.goal.name)
+        found = super().table.assign_attrs(basis=" and ".join(bases), goal=self.goal.name)
+        for name, meaning in _TENANT_COLUMNS.items() if self.needs.tenants else ():
+            values = [[getattr(each, name) for each in one.tenants] for one in self.ranking]
+            attrs = {"units": "s", "long_name": f"{meaning} of a tenant"}
+            found[f"tenant_{name}"] = (("scheme", "tenant"), values, attrs)
+        return found.assign_coords(tenant=[one.name for one in self.needs.tenants]) if self.needs.tenants else found
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -97,7 +104,6 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def assumption_groups(self) -> dict[str, tuple[str, ...]]:
         """Return the assumptions of the answer as sentences, by what they are about."""
         needs, every = self.needs, (*self.ranking, *self.refused)
-        sizes = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in needs.sizes)
         data = [
             f"{needs.data / _TB:g} TB of data, the capacity of {needs.data / needs.capacity:.3g} of the {needs.disks} drives,"
             " is distributed evenly over all disks, from the outer edge",
@@ -109,7 +115,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "of 4 KB; families=SRArrays() shows what such drives could do"
             )
         requests = [
-            f"{sizes} requests, {needs.read_share:.0%} reads, random addresses over all of the data",
+            *_requests(needs),
             "a stripe unit holds the largest request, and parity covers whole units; requests are split only by schemes "
             "whose names say so",
             self._order(),
@@ -118,6 +124,12 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             requests.append(
                 "with full stripes, each request begins at a row of stripe units and is divided over its data units, "
                 "in whole pages of 4 KB"
+            )
+        if needs.streams:
+            requests.append(
+                f"streams pass over all disks in turn, {needs.chunk / 2**20:g} MB of a disk at once, among the requests and "
+                "without priority; their accesses arrive as a Poisson process. One that follows another one of the same "
+                "stream on a disk needs no seek, and writes of a stream cover full stripes"
             )
         if self.goal.most_busy < 1 and needs.rate is not None:
             what = "the disk utilization" if needs.queue_depth == 1 else "the share of the maximum rate"
@@ -457,8 +469,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             )
 
     def _content(self):
-        names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes")]
-        asked = {name: getattr(self.needs, name) for name in names}
+        listed = {name: [one.to_dict() for one in getattr(self.needs, name)] for name in ("tenants", "streams")}
+        names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes", *listed)]
+        asked = {name: getattr(self.needs, name) for name in names} | listed
         return super()._content() | {
             "recommended": self.recommended.name if self.recommended else None,
             "goal": self.goal.name,
@@ -472,6 +485,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def _lines(self):
         needs = self.needs
         load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
+        load += f" of {len(needs.tenants)} tenants" if needs.tenants else ""
+        load += "".join(f", {one.name} {one.rate / 1e6:g} MB/s" for one in needs.streams)
         load += f", queue depth {needs.queue_depth}" if needs.queue_depth > 1 else ""
         heading = (
             f"{needs.data / _TB:g} TB on {needs.disks} x {needs.drive.name}, {load}, {needs.read_share:.0%} reads, "
@@ -488,7 +503,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         )
         warnings = [f"warning: {warning}" for warning in self.warnings]
         runner_up = [_compared(best, self.ranking[1])] if len(self.ranking) > 1 else []
-        return [heading, recommended, *warnings, *runner_up, "", *_listed(self.ranking), *self._others()]
+        table = [*_listed(self.ranking), *self._others(), *_tenants(needs, best)]
+        return [heading, recommended, *warnings, *runner_up, "", *table]
 
     def _repr_html_(self) -> str:
         above = self._lines()
@@ -498,6 +514,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         if self.ranking or self.refused:
             parts.append(html_table(*_rows(self.ranking or self.refused)))
         parts += [f"<p>{escape(line.strip())}</p>" for line in self._others()]
+        if self.recommended is not None and self.recommended.tenants:
+            parts += [f"<p>{escape(_OF_TENANTS.format(self.recommended.name))}</p>"]
+            parts.append(html_table(*_tenant_rows(self.needs, self.recommended)))
         groups = [
             f"<p>{escape(name)}</p><ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
             for name, lines in self.assumption_groups.items()
@@ -513,6 +532,36 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             "largest transfer longer than the rotation to the next replica": self.long[:_SHOWN],
         }
         return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]
+
+
+def _requests(needs: Requirements) -> list[str]:
+    """Return the description of the requests, a sentence for each tenant."""
+    every = [("", needs.sizes, needs.read_share)]
+    if needs.tenants:
+        every = [(f"{one.name}: {one.rate:g} requests/s, ", one.sizes, one.read_share) for one in needs.tenants]
+    found = []
+    for name, sizes, reads in every:
+        mix = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in sizes)
+        found.append(f"{name}{mix} requests, {reads:.0%} reads, random addresses over all of the data")
+    return found
+
+
+def _tenants(needs: Requirements, best: Prediction) -> list[str]:
+    """Return the table of the tenants of a scheme, after an empty line; nothing without tenants."""
+    if not best.tenants:
+        return []
+    titles, rows = _tenant_rows(needs, best)
+    return ["", f"  {_OF_TENANTS.format(best.name)}", *text_table(titles, rows, (0, 12, 10, 10, 10, 10))]
+
+
+def _tenant_rows(needs: Requirements, best: Prediction) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the titles and the rows of the table of the tenants of a scheme."""
+    titles, rows = ("tenant", "requests/s", "mean ms", "limit", "p99 ms", "limit"), []
+    for tenant, found in zip(needs.tenants, best.tenants, strict=True):
+        times = found.mean, tenant.mean, found.p99, tenant.p99
+        cells = ["-" if time is None or not math.isfinite(time) else f"{time / MS:.1f}" for time in times]
+        rows.append((tenant.name, f"{tenant.rate:g}", *cells))
+    return titles, rows
 
 
 def _compared(best: Prediction, other: Prediction) -> str:

@@ -10,6 +10,7 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.core.binding import Binding
 from storagekit.core.units import MS
+from storagekit.plan.finding import exceeded
 from storagekit.plan.objective import Objective
 from storagekit.plan.predicting import SLACK, Prediction, load_share, predict
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
@@ -128,7 +129,8 @@ def growth_of(
     found = [growing.of(one) for one in predictions if not isinstance(one.scheme, SimulatedOnly)]
     unknown = tuple(one.name for one in predictions if isinstance(one.scheme, SimulatedOnly))
     assumptions = (
-        "The data grows by one factor in each year, and the load by another. Sizes and the share of reads remain.",
+        "The data grows by one factor in each year, and the load by another, all tenants and streams alike. Sizes and the "
+        "share of reads remain.",
         "A scheme stops being enough when the data exceeds its capacity, when a response time exceeds its limit, or when the "
         "disks are busier than the goal allows. Without limits of the response time, the disks may be nearly saturated.",
     )
@@ -166,7 +168,7 @@ class _Growth(NamedTuple):
             return Limit("capacity", f"of {capacity / _TB:.4g} TB")
         factor = (1 + self.load) ** years
         if self.needs.rate is not None:
-            needs = replace(self.needs, data=grown, rate=self.needs.rate * factor)
+            needs = self.needs.grown(grown, factor)
         else:
             assert self.needs.outstanding is not None
             outstanding = round(self.needs.outstanding * factor)
@@ -176,10 +178,10 @@ class _Growth(NamedTuple):
         (one,) = predict(needs, self.timing, [scheme], self.scheduler, scheme.disks)
         if not math.isfinite(one.mean):
             return Limit("load", f"of {one.throughput:.0f} requests/s")
-        if needs.mean is not None and one.mean > needs.mean:
-            return Limit("mean", f"response time of {needs.mean / MS:g} ms")
-        if needs.tail is not None and one.p99 > needs.tail:
-            return Limit("99th percentile", f"response time of {needs.tail / MS:g} ms")
+        for limit in exceeded(needs, one)[:1]:
+            name = {"mean": "mean", "p99": "99th percentile"}[limit.measure]
+            whose = f" of {limit.tenant}" if limit.tenant else ""
+            return Limit(name, f"response time{whose} of {limit.limit / MS:g} ms")
         if needs.rate is not None and load_share(needs, one) > self.most_busy:
             return Limit("utilization", f"of {self.most_busy:.0%}")
         return None

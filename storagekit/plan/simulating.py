@@ -28,11 +28,12 @@ from storagekit.plan.sharing_question import Numbers, Policy
 from storagekit.plan.transfers import paged
 from storagekit.queue import AbstractDelay, Depth, FairQueue, Hybrid, Single, Total
 from storagekit.schedule import FCFS, LOOK, SATF
-from storagekit.simulation import sweep
+from storagekit.simulation import ChunkStream, mixed_scenario, sweep
 from storagekit.workload import (
     ClosedLoop,
     FixedSize,
     Group,
+    MixedRequests,
     MixedSizes,
     PoissonArrivals,
     RandomRequests,
@@ -166,12 +167,9 @@ def layout_requests(outstanding: int | None) -> int:
 
 def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
     """Return the scenario of a scheme. scheduler: None for FCFS. mean: expected response time in seconds."""
-    unit = paged(needs.largest)
+    unit = scheme_unit(needs)
     placement = scheme.placement(needs.drive, needs.data, unit)
-    room = float(placement.capacity(needs.drive)) * SECTOR
-    sizes = MixedSizes(tuple(size for size, _ in needs.sizes), tuple(share for _, share in needs.sizes))
-    # requests are aligned to whole units, so that no request crosses a boundary
-    requests = RandomRequests(sizes, needs.read_share, max(1.0, room / needs.data), alignment=scheme.alignment(unit))
+    requests = _requests(needs, scheme, unit, float(placement.capacity(needs.drive)) * SECTOR)
     wanted = needs.outstanding if needs.rate is None else int(_ROOM * needs.rate * mean) + _SCHEME_SLOTS[0]
     assert wanted is not None
     remedy = "check a part of the array"
@@ -188,6 +186,49 @@ def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | 
     if needs.rate is not None:
         return Scenario(system, PoissonArrivals(requests, needs.rate))
     return Scenario(system, ClosedLoop(requests, wanted))
+
+
+def scheme_unit(needs: Requirements) -> int:
+    """Return the number of sectors of a stripe unit. It holds the largest request, and what a stream reads at once."""
+    return max(paged(needs.largest), paged(int(needs.chunk / SECTOR)) if needs.streams else 0)
+
+
+def _requests(needs: Requirements, scheme: Scheme, unit: int, room: float) -> RandomRequests | MixedRequests:
+    """Return the model of the requests. unit: sectors of a stripe unit. room: capacity of the layout, bytes."""
+    # requests are aligned to whole units, so that no request crosses a boundary
+    local, alignment = max(1.0, room / needs.data), scheme.alignment(unit)
+    sizes, models, shares = [size for size, _ in needs.sizes], [], []
+    for _, share, reads, own in needs.classes():
+        mix = needs.shares.tolist() if own is None else own
+        pairs = [(size, each) for size, each in zip(sizes, mix, strict=True) if each > 0]
+        models.append(RandomRequests(MixedSizes(*map(tuple, zip(*pairs, strict=True))), reads, local, alignment))
+        shares.append(share)
+    return MixedRequests(models, shares) if needs.tenants else models[0]
+
+
+def with_streams(needs: Requirements, scheme: Scheme, scenario: Scenario, requests: int, seed: int) -> Scenario:
+    """Return a scenario of `requests` requests with the sequential streams of the requirements.
+
+    scenario: see `scheme_scenario`. Raises InputError if the engine would write a stream in another way than in full stripes.
+    """
+    assert needs.rate is not None and isinstance(scenario.arrivals, PoissonArrivals)
+    written = [one.name for one in needs.streams if one.writes]
+    if written and scheme.shape.read_first:
+        raise InputError(
+            f"stream {written[0]!r} writes to {scheme}: the simulation would read before each write, in place of writing "
+            "full stripes; check an answer whose streams read, or schemes without parity"
+        )
+    chunk = float(scheme_unit(needs) * SECTOR)
+    every = [ChunkStream(one.rate, chunk, not one.writes) for one in needs.streams]
+    return mixed_scenario(
+        scenario.system,
+        scenario.arrivals.requests,
+        rate=needs.rate,
+        streams=every,
+        data=needs.data,
+        requests=requests,
+        seed=seed,
+    )
 
 
 def _queue(needs: Requirements, scheme: Scheme, mean: float) -> Depth | None:

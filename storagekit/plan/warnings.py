@@ -83,10 +83,7 @@ def _partly(needs: Requirements, best: Prediction) -> str:
         return ""
     sector = SECTOR * needs.drive.grain
     partly = next(size for size, _ in needs.sizes if size % sector)
-    whole = tuple((-(-size // sector) * sector, share) for size, share in needs.sizes)
-    # each disk holds at least one of the larger requests
-    data = max(needs.data, needs.disks * max(size for size, _ in whole))
-    then = _predicted(replace(needs, sizes=whole, data=data), best)
+    then = _predicted(needs.with_whole(sector), best)
     return (
         f"requests of {partly:,.0f} bytes are not a multiple of the sectors of {sector:,} bytes, so that each write "
         f"takes a revolution more; with whole sectors the limit would be {then.throughput:.0f} requests/s in place of "

@@ -11,6 +11,8 @@ from storagekit.simulation.experiment import sweep as sweep
 from storagekit.simulation.history import History as History
 from storagekit.simulation.history import history as history
 from storagekit.simulation.measures import Measure as Measure
+from storagekit.simulation.mixing import ChunkStream as ChunkStream
+from storagekit.simulation.mixing import mixed_scenario as mixed_scenario
 from storagekit.simulation.provenance import described as described
 from storagekit.simulation.rebuilding import rebuild_scenario as rebuild_scenario
 from storagekit.simulation.replaying import replay as replay

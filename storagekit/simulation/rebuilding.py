@@ -5,21 +5,23 @@ from typing import Annotated, cast
 import numpy as np
 from jaxtyping import Array, Int
 
-from storagekit.core.batching import addresses, real
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
 from storagekit.core.validation import Count, Positive, Seed, instance_of, require, validate
-from storagekit.engine import Scenario, System, keys
-from storagekit.engine.run import addressed
+from storagekit.engine import Scenario, System
 from storagekit.engine.system import MOST_NARROW
 from storagekit.placement import AfterLoss
-from storagekit.workload import PoissonArrivals, RandomRequests, RecordedArrivals, Requests
-from storagekit.workload.randomness import scramble
+from storagekit.simulation.merging import (
+    Arriving,
+    background_requests,
+    merged_scenario,
+    regular_arrivals,
+    users_requests,
+)
+from storagekit.workload import RandomRequests
 
-# largest number of requests of a rebuild
-_MOST = 10_000_000
-# numbers of the streams
-USERS, REBUILD = 0, 1
+# number of the stream of the rebuild; the users have stream 0
+REBUILD = 1
 _SYSTEM = instance_of(System, "a System(...) with the placement sk.placement.AfterLoss(...)")
 _USERS = instance_of(RandomRequests, "a model of requests, such as sk.workload.RandomRequests(...)")
 
@@ -91,53 +93,22 @@ def rebuild_scenario(
         raise InputError(
             f"a rebuild with the placement {type(layout).__name__}: give a system with the placement AfterLoss(...)"
         )
-    if np.size(system.placement.drives) > 1 or np.size(layout.lost) > 1 or np.size(layout.capacity(system.drive)) > 1:
+    if np.size(layout.lost) > 1:
         raise InputError("a rebuild of layouts with several settings: make a scenario for each setting")
-    users.check(layout.capacity(system.drive))
-    with addressed(system.wide):
-        drawn = PoissonArrivals(users, rate).window(
-            layout.capacity(system.drive), cast(Array, keys([seed])[:, 0]), cast(Array, np.zeros(1, np.int32)), requests
-        )
-    columns = Requests(*(cast(Array, np.asarray(column)) for column in drawn.requests))
-    time = np.concatenate([[0.0], np.cumsum(np.asarray(drawn.gap, float)[:-1])])
+    arriving = [users_requests(system, users, rate, requests, seed)]
     if rebuild_rate is not None:
-        columns, time = _with_rebuild(system, columns, time, rebuild_rate, chunk, seed)
-    number = cast(Array, np.arange(len(time), dtype=np.int32))
-    columns = columns._replace(number=number, sector=addresses(columns.sector))
-    return Scenario(system, RecordedArrivals(columns, real(np.append(np.diff(time), np.inf)), clients=True))
+        arriving.append(_rebuild(system, float(arriving[0].time[-1]), rebuild_rate, chunk, seed))
+    return merged_scenario(system, arriving)
 
 
-def _with_rebuild(
-    system: System, users: Requests, time: np.ndarray, rebuild_rate: float, chunk: float | None, seed: int
-) -> tuple[Requests, np.ndarray]:
-    """Return users' requests and requests of the rebuild in the order of their arrival, and the arrival times, s.
-
-    time: arrival times of the users' requests, s.
-    """
+def _rebuild(system: System, last: float, rebuild_rate: float, chunk: float | None, seed: int) -> Arriving:
+    """Return the requests of a rebuild, which are writes. last: time at which the users' requests end, s."""
     layout = system.placement
     assert isinstance(layout, AfterLoss)
-    sectors = _sectors(layout, chunk)
-    draw = np.random.default_rng(seed)
-    period = sectors * SECTOR / rebuild_rate
-    lasts = max(float(time[-1]), period)
-    require(
-        lasts <= _MOST * period,
-        "rebuild rate",
-        rebuild_rate,
-        f"at most {_MOST * sectors * SECTOR / lasts:.3g}, so that at most {_MOST} requests restore data",
-        "bytes/s",
-    )
-    arrival = np.arange(draw.uniform(0, period), time[-1], period)
+    sectors, draw = _sectors(layout, chunk), np.random.default_rng(seed)
+    arrival = regular_arrivals("rebuild rate", rebuild_rate, sectors, last, draw)
     address = _in_order(system, sectors, len(arrival), draw)
-    sector = int(layout.capacity(system.drive)) + address
-    same = np.zeros(len(arrival), np.int32)
-    receiving, address_hash = scramble(cast(Array, same + np.arange(len(arrival)))), scramble(cast(Array, sector))
-    stream = same + REBUILD
-    # The columns are in the order of the fields of `Requests`: a write for which no client waits.
-    rebuild = same, sector, same + sectors, same > 0, receiving, address_hash, same == 0, stream, stream
-    order = np.argsort(np.concatenate([time, arrival]), kind="stable")
-    columns = (cast(Array, np.concatenate([one, other])[order]) for one, other in zip(users, rebuild, strict=True))
-    return Requests(*columns), np.concatenate([time, arrival])[order]
+    return background_requests(arrival, int(layout.capacity(system.drive)) + address, sectors, REBUILD, read=False)
 
 
 def _sectors(layout: AfterLoss, chunk: float | None) -> int:

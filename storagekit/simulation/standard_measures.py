@@ -21,8 +21,8 @@ def _write(report: Report) -> Bool[Array, "1 *batch"]:
 
 
 def _hidden(report: Report) -> Bool[Array, "1 *batch"]:
-    """Return a mask of the runs in which an asynchronous write completed."""
-    return _write(report) & report.answered.asynchronous
+    """Return a mask of the runs in which an asynchronous request completed."""
+    return answered(report) & report.answered.asynchronous
 
 
 def _response(report: Report, whose: Bool[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
@@ -35,12 +35,13 @@ def _busy(report: Report) -> Float[Array, "drive *batch"]:
 
 # seconds of simulated time
 ELAPSED = Sum("elapsed", lambda report: report.elapsed)
-# completed requests, and the sums of their response times. Asynchronous writes, for which no client waits, are counted
-# as writes, but their response times are summed separately
+# completed requests, and the sums of their response times. Asynchronous requests, for which no client waits, are counted
+# as reads or writes, but their response times are summed separately
 READS = Sum("reads", _read, int)
 WRITES = Sum("writes", _write, int)
-ASYNCHRONOUS = Sum("asynchronous", _hidden, int)
-READ_RESPONSE = Sum("read_response", lambda report: _response(report, _read(report)))
+ASYNCHRONOUS_READS = Sum("asynchronous_reads", lambda report: _read(report) & _hidden(report), int)
+ASYNCHRONOUS_WRITES = Sum("asynchronous_writes", lambda report: _write(report) & _hidden(report), int)
+READ_RESPONSE = Sum("read_response", lambda report: _response(report, _read(report) & ~_hidden(report)))
 WRITE_RESPONSE = Sum("write_response", lambda report: _response(report, _write(report) & ~_hidden(report)))
 ASYNCHRONOUS_RESPONSE = Sum("asynchronous_response", lambda report: _response(report, _hidden(report)))
 # admitted requests that had waited for a slot; reads that hit a cache; reads that hit the cache of a brick other than
@@ -111,22 +112,22 @@ STANDARD = (
     Measure(
         "response",
         "s",
-        "mean time from arrival to completion, without asynchronous writes",
-        (READ_RESPONSE, WRITE_RESPONSE, ANSWERED, ASYNCHRONOUS),
-        lambda reads, writes, answered, asynchronous: (reads + writes) / (answered - asynchronous),
+        "mean time from arrival to completion, without asynchronous requests",
+        (READ_RESPONSE, WRITE_RESPONSE, ANSWERED, ASYNCHRONOUS_READS, ASYNCHRONOUS_WRITES),
+        lambda read, write, answered, reads, writes: (read + write) / (answered - reads - writes),
     ),
     Measure(
         "read_response",
         "s",
-        "mean response time of reads",
-        (READ_RESPONSE, READS),
-        lambda response, reads: response / reads,
+        "mean response time of reads, without asynchronous reads",
+        (READ_RESPONSE, READS, ASYNCHRONOUS_READS),
+        lambda response, reads, asynchronous: response / (reads - asynchronous),
     ),
     Measure(
         "write_response",
         "s",
         "mean response time of writes, without asynchronous writes",
-        (WRITE_RESPONSE, WRITES, ASYNCHRONOUS),
+        (WRITE_RESPONSE, WRITES, ASYNCHRONOUS_WRITES),
         lambda response, writes, asynchronous: response / (writes - asynchronous),
     ),
     Measure(

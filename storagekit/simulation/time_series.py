@@ -17,13 +17,22 @@ from storagekit.simulation.batches import kept, stretched
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
 from storagekit.simulation.quantiles import HIGH, LOW, POOLED, from_bins
 from storagekit.simulation.run_length import Extent, Precision
-from storagekit.simulation.standard_measures import ASYNCHRONOUS, HELD_UP, READ_RESPONSE, READS, WRITE_RESPONSE, WRITES
+from storagekit.simulation.standard_measures import (
+    ASYNCHRONOUS_READS,
+    ASYNCHRONOUS_WRITES,
+    HELD_UP,
+    READ_RESPONSE,
+    READS,
+    WRITE_RESPONSE,
+    WRITES,
+)
 from storagekit.simulation.warm_up import BATCHES, share_to_leave_out
 
 # number of parts into which a single run is divided; its confidence interval is over the means of the parts
 PARTS = 20
 # names of the sums that give the mean response time, from which the warm-up is determined
-_WAITED_FOR = tuple(one.name for one in (READ_RESPONSE, WRITE_RESPONSE, READS, WRITES, ASYNCHRONOUS))
+_COUNTED = READ_RESPONSE, WRITE_RESPONSE, READS, WRITES, ASYNCHRONOUS_READS, ASYNCHRONOUS_WRITES
+_WAITED_FOR = tuple(one.name for one in _COUNTED)
 
 
 class Measured(NamedTuple):
@@ -282,10 +291,10 @@ class _Points:
             return np.full(len(self.bricks), float(self.extent.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
         sums = self._stretches(_WAITED_FOR, BATCHES, nothing, all_of_it)
-        reads, writes, *answers, hidden = (
+        read, write, reads, writes, *asynchronous = (
             sums[name].reshape(BATCHES, -1, self.seeds).sum(axis=2) for name in _WAITED_FOR
         )
-        response, waited_for = reads + writes, answers[0] + answers[1] - hidden
+        response, waited_for = read + write, reads + writes - sum(asynchronous)
         shares = [share_to_leave_out(*point) for point in zip(response.T, waited_for.T, strict=True)]
         cut = np.repeat(shares, self.seeds) * amount
         return np.ceil(cut) if self.extent.by == "answered" else cut

@@ -14,6 +14,7 @@ from storagekit.workload.counts import OnOff as OnOff
 from storagekit.workload.counts import Sinusoid as Sinusoid
 from storagekit.workload.counts import Steady as Steady
 from storagekit.workload.counts import Steps as Steps
+from storagekit.workload.mixed import MixedRequests as MixedRequests
 from storagekit.workload.randomness import below as below
 from storagekit.workload.randomness import fraction as fraction
 from storagekit.workload.randomness import scramble as scramble

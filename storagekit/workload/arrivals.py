@@ -19,7 +19,7 @@ from storagekit.core.batching import INSTANT, WORD, named, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import POSITIVE, Validator, flag, instance_of, traced
 from storagekit.workload.randomness import fraction, words
-from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
+from storagekit.workload.requests import AbstractRequests, Requests, nothing_asked
 
 # the remedy in an error message
 REQUESTS = "a model of requests, such as sk.workload.RandomRequests(...)"
@@ -198,11 +198,15 @@ class AbstractArrivals(eqx.Module):
 class AbstractRandomArrivals(AbstractArrivals):
     """Base class of arrivals whose requests are drawn from a model."""
 
-    requests: eqx.AbstractVar[RandomRequests]
+    requests: eqx.AbstractVar[AbstractRequests]
 
     @property
     def largest(self):
-        return self.requests.size.largest
+        return self.requests.largest
+
+    @property
+    def stream_count(self):
+        return self.requests.stream_count
 
     @property
     def told_apart(self):
@@ -217,7 +221,7 @@ class ClosedLoop(AbstractRandomArrivals):
 
     Parameters
     ----------
-    requests : RandomRequests
+    requests : AbstractRequests
         Model of the requests.
     outstanding : int
         Number of outstanding requests, at least 1; one number, or one for each run.
@@ -237,8 +241,8 @@ class ClosedLoop(AbstractRandomArrivals):
     With `replaced_before_choice`, the scheduler chooses among N requests.
     """
 
-    requests: RandomRequests = eqx.field(
-        converter=partial(instance_of(RandomRequests, REQUESTS), "requests of a closed loop")
+    requests: AbstractRequests = eqx.field(
+        converter=partial(instance_of(AbstractRequests, REQUESTS), "requests of a closed loop")
     )
     outstanding: Int[AnyArray, "..."] = eqx.field(converter=named("requests outstanding", whole))
     replaced_before_choice: bool = eqx.field(
@@ -280,7 +284,7 @@ class PoissonArrivals(AbstractRandomArrivals):
 
     Parameters
     ----------
-    requests : RandomRequests
+    requests : AbstractRequests
         Model of the requests.
     rate : float
         Requests per second, above 0; one number, or one for each run.
@@ -291,8 +295,8 @@ class PoissonArrivals(AbstractRandomArrivals):
         If the rate is not above 0.
     """
 
-    requests: RandomRequests = eqx.field(
-        converter=partial(instance_of(RandomRequests, REQUESTS), "requests of arrivals")
+    requests: AbstractRequests = eqx.field(
+        converter=partial(instance_of(AbstractRequests, REQUESTS), "requests of arrivals")
     )
     rate: Float[AnyArray, "..."] = eqx.field(converter=named("arrival rate"))
 

@@ -12,7 +12,7 @@ from storagekit.core.batching import INSTANT, named, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import POSITIVE, instance_of, traced
 from storagekit.workload.arrivals import REQUESTS, AbstractRandomArrivals, PoissonArrivals
-from storagekit.workload.requests import RandomRequests
+from storagekit.workload.requests import AbstractRequests
 
 
 class ClosedOrOpen(AbstractRandomArrivals):
@@ -23,7 +23,7 @@ class ClosedOrOpen(AbstractRandomArrivals):
 
     Parameters
     ----------
-    requests : RandomRequests
+    requests : AbstractRequests
         The requests.
     outstanding : int
         Number of outstanding requests in a closed loop; 0, the default, for an open stream.
@@ -43,8 +43,8 @@ class ClosedOrOpen(AbstractRandomArrivals):
     8
     """
 
-    requests: RandomRequests = eqx.field(
-        converter=partial(instance_of(RandomRequests, REQUESTS), "requests of arrivals")
+    requests: AbstractRequests = eqx.field(
+        converter=partial(instance_of(AbstractRequests, REQUESTS), "requests of arrivals")
     )
     outstanding: Int[AnyArray, "..."] = eqx.field(converter=named("requests outstanding", whole), default=0)
     rate: Float[AnyArray, "..."] = eqx.field(converter=named("arrival rate"), default=1.0)

@@ -1,5 +1,6 @@
 """Requests, and the model that draws them at random."""
 
+from abc import abstractmethod
 from functools import partial
 from typing import NamedTuple
 
@@ -53,7 +54,85 @@ def nothing_asked(lanes: tuple[int, ...]) -> Requests:
     )
 
 
-class RandomRequests(eqx.Module):
+class AbstractRequests(eqx.Module):
+    """Base class of models that draw requests at random."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> Int[AnyArray, "..."]:
+        """Return the length of the largest request in sectors."""
+
+    @property
+    def stream_count(self) -> int:
+        """Return the number of streams. Streams are numbered from 0."""
+        return 1
+
+    @property
+    def told_apart(self) -> bool:
+        """Return whether the engine stores the stream and the client of each request."""
+        return False
+
+    @abstractmethod
+    def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
+        """Raise InputError if a request does not fit in `capacity` sectors."""
+
+    def draw(
+        self,
+        capacity: int | Num[AnyArray, "..."],
+        key: UInt32[AnyArray, "2 *batch"],
+        first: Int[AnyArray, "1 *batch"],
+        count: int,
+    ) -> Requests:
+        """Return successive requests of a stream.
+
+        Parameters
+        ----------
+        capacity : int
+            Size of the system, sectors. All requests are within it.
+        key : uint32 array, shape `[2, *batch]`
+            Key of the random numbers of each run.
+        first : int array, shape `[1, *batch]`
+            Number of the first request.
+        count : int
+            Number of requests.
+
+        Returns
+        -------
+        Requests
+            The requests with numbers `first` to `first` + `count` - 1, arrays of shape `[count, *batch]`.
+        """
+        counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
+        return self.drawn(capacity, words(key, first, count, 0), words(key, first, count, 1), first + counters)
+
+    @abstractmethod
+    def drawn(
+        self,
+        capacity: int | Num[AnyArray, "..."],
+        one: tuple[UInt32[Array, "*row"], UInt32[Array, "*row"]],
+        other: tuple[UInt32[Array, "*row"], UInt32[Array, "*row"]],
+        number: Int[Array, "*row"],
+    ) -> Requests:
+        """Return the requests that two pairs of random words (32 bits each) determine.
+
+        Parameters
+        ----------
+        capacity : int
+            Size of the system, sectors. All requests are within it.
+        one : tuple of two uint32 arrays, shape `[*row]`
+            Words for the address and the size.
+        other : tuple of two uint32 arrays, shape `[*row]`
+            Words for the operation and the receiving brick.
+        number : int array, shape `[*row]`
+            Numbers of the requests.
+
+        Returns
+        -------
+        Requests
+            Arrays of shape `[*row]`.
+        """
+
+
+class RandomRequests(AbstractRequests):
     """Small random requests with uniform addresses, independent sizes and a given share of reads.
 
     Parameters
@@ -93,9 +172,8 @@ class RandomRequests(eqx.Module):
                 )
 
     @property
-    def told_apart(self) -> bool:
-        """Return whether the engine stores the stream and the client of each request."""
-        return False
+    def largest(self) -> Int[AnyArray, "..."]:
+        return self.size.largest
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
         """Raise InputError if a request does not fit in `capacity` sectors.
@@ -112,34 +190,6 @@ class RandomRequests(eqx.Module):
                 "smaller requests, or more drives"
             )
 
-    def draw(
-        self,
-        capacity: int | Num[AnyArray, "..."],
-        key: UInt32[AnyArray, "2 *batch"],
-        first: Int[AnyArray, "1 *batch"],
-        count: int,
-    ) -> Requests:
-        """Return successive requests of a stream.
-
-        Parameters
-        ----------
-        capacity : int
-            Size of the system, sectors. All requests are within it.
-        key : uint32 array, shape `[2, *batch]`
-            Key of the random numbers of each run.
-        first : int array, shape `[1, *batch]`
-            Number of the first request.
-        count : int
-            Number of requests.
-
-        Returns
-        -------
-        Requests
-            The requests with numbers `first` to `first` + `count` - 1, arrays of shape `[count, *batch]`.
-        """
-        counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
-        return self.drawn(capacity, words(key, first, count, 0), words(key, first, count, 1), first + counters)
-
     def drawn(
         self,
         capacity: int | Num[AnyArray, "..."],
@@ -147,24 +197,6 @@ class RandomRequests(eqx.Module):
         other: tuple[UInt32[Array, "*row"], UInt32[Array, "*row"]],
         number: Int[Array, "*row"],
     ) -> Requests:
-        """Return the requests that two pairs of random words (32 bits each) determine.
-
-        Parameters
-        ----------
-        capacity : int
-            Size of the system, sectors. All requests are within it.
-        one : tuple of two uint32 arrays, shape `[*row]`
-            Words for the address and the size.
-        other : tuple of two uint32 arrays, shape `[*row]`
-            Words for the operation and the receiving brick.
-        number : int array, shape `[*row]`
-            Numbers of the requests.
-
-        Returns
-        -------
-        Requests
-            Arrays of shape `[*row]`.
-        """
         (where, size), (operation, receiving) = one, other
         reached = (jnp.asarray(capacity, float) / self.locality).astype(int)
         places = (jnp.minimum(reached, capacity) - self.size.largest) // self.alignment

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from storagekit.analytic.array.command_queue import CommandQueue
 from storagekit.analytic.array.service_times import ServiceDistributions, ServiceTimes
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
-from storagekit.core.validation import Count, Share, Span, Whole, validate_fields
+from storagekit.core.validation import Count, Share, Span, Whole, instance_of, several, validate_fields
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Operation:
         Number of disks that a request writes when all its reads have ended; 0 by default.
     returns : bool
         Whether the request writes the disks that it has read; False by default.
+    sizes : tuple of float, optional
+        Share of each size among these requests; by default those of all reads, or of all writes.
 
     Raises
     ------
@@ -39,6 +42,7 @@ class Operation:
     reads: Whole = 0
     writes: Whole = 0
     returns: bool = False
+    sizes: tuple[float, ...] | None = None
 
     def __post_init__(self):
         validate_fields(self)
@@ -70,14 +74,14 @@ def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
 
 @dataclass(frozen=True)
 class BackgroundAccesses:
-    """Accesses that belong to no request, for example those of a rebuild; by default none.
+    """Accesses that belong to no request, for example those of a rebuild or of a backup.
 
     They are assumed to arrive as a Poisson process.
 
     Parameters
     ----------
     rate : float
-        Number of such accesses of a disk a second, by default 0.
+        Number of such accesses of a disk a second.
     seconds : float
         Transfer time of an access with overhead, seconds.
     near : float
@@ -91,8 +95,8 @@ class BackgroundAccesses:
         If a number is out of range.
     """
 
-    rate: Span = 0.0
-    seconds: Span = 0.0
+    rate: Span
+    seconds: Span
     near: Share = 0.0
     disks: Count = 1
 
@@ -106,9 +110,76 @@ class BackgroundAccesses:
         mean, square = seek + arc / 2, squared + seek * arc + arc**2 / 3
         return np.array([mean + self.seconds, square + 2 * mean * self.seconds + self.seconds**2])
 
+    def distribution(self, services: ServiceTimes, time: NDArray) -> NDArray:
+        """Return the distribution of the time of an access at the times of the grid. services: service times of the disk."""
+        left = time - self.seconds
+        turned = np.clip(left / services.arc, 0.0, 1.0)
+        return self.near * turned + (1 - self.near) * services.positioned(left)
+
+    def selections(self, far: NDArray, far_square: NDArray, fine: ServiceDistributions) -> NDArray:
+        """Return the means and mean squares of the times of services that are selected among accesses, `[2, depth]`.
+
+        far, far_square: means and mean squares for reads of requests, `[depth]`. fine: service times of a disk. The
+        positioning of accesses that need a seek is assumed to be as short as the positioning of a read.
+        """
+        services, seconds, near = fine.services, self.seconds, self.near
+        arc, more = services.arc, seconds - float(services.sizes.seconds @ services.sizes.shares)
+        mean = (1 - near) * (far + more) + near * (arc / 2 + seconds)
+        square = (1 - near) * (far_square + 2 * more * far + more**2)
+        return np.array([mean, square + near * (arc**2 / 3 + arc * seconds + seconds**2)])
+
+
+_KINDS = several(instance_of(BackgroundAccesses, "one as BackgroundAccesses(20.0, 0.005)"), of="kinds")
+
+
+@dataclass(frozen=True)
+class Background:
+    """All accesses of a disk that belong to no request.
+
+    Parameters
+    ----------
+    kinds : tuple of BackgroundAccesses
+        The accesses by their kind; none by default.
+
+    Raises
+    ------
+    InputError
+        If a kind has the wrong type.
+    """
+
+    kinds: Annotated[tuple[BackgroundAccesses, ...], _KINDS] = ()
+
+    def __post_init__(self):
+        validate_fields(self)
+
+    @cached_property
+    def rate(self) -> float:
+        """Return the number of these accesses of a disk a second."""
+        return sum(one.rate for one in self.kinds)
+
+    @property
+    def longest(self) -> float:
+        """Return the longest transfer time of such an access with overhead, seconds."""
+        return max((one.seconds for one in self.kinds), default=0.0)
+
+    def moments(self, services: ServiceTimes) -> NDArray:
+        """Return the mean and the mean square of the time of an access, `[2]`; 0 if there are none."""
+        if not self.rate:
+            return np.zeros(2)
+        return sum(((one.rate / self.rate) * one.moments(services) for one in self.kinds), np.zeros(2))
+
     def busy(self, services: ServiceTimes) -> float:
         """Return the share of the time for which a disk serves these accesses; above 1 if they overload it."""
-        return self.rate * float(self.moments(services)[0]) if self.rate else 0.0
+        return self.rate * float(self.moments(services)[0])
+
+    def busy_together(self, services: ServiceTimes) -> float:
+        """Return the sum of the busy times that a disk has in common with each other disk, as shares of the time."""
+        return sum(one.rate * float(one.moments(services)[0]) * (one.disks - 1) for one in self.kinds)
+
+    @property
+    def rate_together(self) -> float:
+        """Return the number of accesses a second that a disk has in common with each other disk, summed over these disks."""
+        return sum(one.rate * (one.disks - 1) for one in self.kinds)
 
     def share(self, requests: float) -> float:
         """Return the share of these accesses among all accesses. requests: accesses of requests a second."""
@@ -121,10 +192,11 @@ class BackgroundAccesses:
         """
         if not self.rate:
             return of_requests
-        left = time - self.seconds
-        turned = np.clip(left / services.arc, 0.0, 1.0)
-        own, share = self.near * turned + (1 - self.near) * services.positioned(left), self.share(requests)
-        return (1 - share) * of_requests + share * own
+        total = self.rate + requests
+        found = requests / total * of_requests
+        for one in self.kinds:
+            found += one.rate / total * one.distribution(services, time)
+        return found
 
     def selections(
         self, fine: ServiceDistributions, reads: float, depth: int, requests: float
@@ -132,22 +204,18 @@ class BackgroundAccesses:
         """Return the means and mean squares of the times of services that are selected among 1, 2, ... accesses, `[depth]`.
 
         fine: service times of a disk, on a grid that covers the longest of them. reads: share of reads among the accesses
-        of requests. depth: largest number of accesses. requests: number of accesses of requests a second. The positioning of
-        accesses that need a seek is assumed to be as short as the positioning of a read.
+        of requests. depth: largest number of accesses. requests: number of accesses of requests a second.
         """
-        mean, square = fine.selections(reads, depth)
-        if not self.rate:
-            return mean, square
-        share, arc, seconds = self.share(requests), fine.services.arc, self.seconds
-        more = seconds - float(fine.services.sizes.seconds @ fine.services.sizes.shares)
-        far, far_square = fine.selections(1.0, depth)
-        own = (1 - self.near) * (far + more) + self.near * (arc / 2 + seconds)
-        own_square = (1 - self.near) * (far_square + 2 * more * far + more**2)
-        own_square += self.near * (arc**2 / 3 + arc * seconds + seconds**2)
-        return (1 - share) * mean + share * own, (1 - share) * square + share * own_square
+        found = np.array(fine.selections(reads, depth))
+        if self.rate:
+            far, total = fine.selections(1.0, depth), self.rate + requests
+            found *= requests / total
+            for one in self.kinds:
+                found += one.rate / total * one.selections(*far, fine)
+        return found[0], found[1]
 
 
-NO_BACKGROUND = BackgroundAccesses()
+NO_BACKGROUND = Background()
 
 
 @dataclass(frozen=True)
@@ -166,7 +234,7 @@ class DiskLoad(ABC):
         Requests of the array a second, divided by the number of disks.
     queue : CommandQueue, optional
         Queue of a disk that selects the nearest of several requests; `fine` then has its `chances`.
-    background : BackgroundAccesses
+    background : Background
         Accesses of a disk that belong to no request; by default none.
     """
 
@@ -175,7 +243,7 @@ class DiskLoad(ABC):
     operations: tuple[Operation, ...]
     rate: float
     queue: CommandQueue | None = None
-    background: BackgroundAccesses = NO_BACKGROUND
+    background: Background = NO_BACKGROUND
 
     @cached_property
     def moments(self) -> NDArray:
@@ -214,4 +282,7 @@ class DiskLoad(ABC):
 
     @abstractmethod
     def responses(self) -> tuple[float, NDArray, NDArray]:
-        """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them."""
+        """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them.
+
+        The shares are those among the requests of each kind, `[operation, time]`.
+        """

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic.array.disk_load import DiskLoad
+from storagekit.analytic.array.disk_load import DiskLoad, Operation
 from storagekit.analytic.array.service_times import (
     ServiceDistributions,
     moments,
@@ -65,15 +65,21 @@ class DividedRequests(DiskLoad):
             lambda: self.with_background(self._mixed @ np.array([served.read(1), served.write]), time),
             selects=self.queue is not None,
         )
-        within, sizes = np.zeros_like(time), served.services.sizes
-        for one in self.operations:
-            access, least, kind = served.read(1), sizes.seconds, 0
-            if one.writes:
-                access, least, kind = served.write, sizes.written + served.services.settle, 1
-            count, common = one.reads + one.writes, self._common(time, waiting, kind)
-            last = last_of(summed(transformed(waiting) * transformed(access)), count, common)
-            within += one.share * ((1 - busy) * _longest_rotation(served, least, count) + busy * last)
-        return busy, time, within
+        return busy, time, np.array([self._completed(one, served, waiting, busy) for one in self.operations])
+
+    def _completed(self, one: Operation, served: ServiceDistributions, waiting: NDArray, busy: float) -> NDArray:
+        """Return the share of the requests of a kind that complete within each time.
+
+        waiting: distribution of the waiting times. busy: utilization of a disk.
+        """
+        services, writes = served.services, one.writes > 0
+        shares = services.sizes.shares_of(writes) if one.sizes is None else np.array(one.sizes)
+        access, least = served.reads, services.sizes.seconds
+        if writes:
+            access, least = served.writes, services.sizes.written + services.settle
+        count, common = one.reads + one.writes, self._common(served.time, waiting, int(writes))
+        last = last_of(summed(transformed(waiting) * transformed(shares @ access)), count, common)
+        return (1 - busy) * _longest_rotation(served, shares, least, count) + busy * last
 
     def _common(self, time: NDArray, waiting: NDArray, kind: int) -> float:
         """Return the share of the variance of the responses at two disks that is common, for requests that wait.
@@ -84,7 +90,7 @@ class DividedRequests(DiskLoad):
         shared = sum(
             self.rate * one.share * (one.reads + one.writes) * (one.reads + one.writes - 1) for one in self.operations
         )
-        shared += self.background.rate * (self.background.disks - 1)
+        shared += self.background.rate_together
         both = min(1.0, shared / self.accesses / (self.group - 1))
         mean, square = self._moments()
         access_mean, access_square = self.moments[:, kind]
@@ -99,13 +105,13 @@ class DividedRequests(DiskLoad):
         return min(1.0, float((waits * (second - mean**2) + shared) / (second - mean**2 + access)))
 
 
-def _longest_rotation(served: ServiceDistributions, least: NDArray, count: int) -> NDArray:
+def _longest_rotation(served: ServiceDistributions, shares: NDArray, least: NDArray, count: int) -> NDArray:
     """Return the distribution of the last of `count` accesses that begin together on idle disks with their arms together.
 
-    least: time of an access of each size without seek and rotation, seconds, `[size]`.
+    shares: share of each size, `[size]`. least: time of an access of each size without seek and rotation, seconds, `[size]`.
     """
     services, time = served.services, served.time
-    rotated = services.sizes.shares @ np.clip((time - least[:, None]) / services.arc, 0.0, 1.0) ** count
+    rotated = shares @ np.clip((time - least[:, None]) / services.arc, 0.0, 1.0) ** count
     return summed(transformed(services.sought(time)) * transformed(rotated))
 
 

@@ -19,6 +19,7 @@ Three parts are approximations:
   disks have in common.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.command_queue import CommandQueue, command_queue
-from storagekit.analytic.array.disk_load import NO_BACKGROUND, BackgroundAccesses, DiskLoad, Operation, operations_of
+from storagekit.analytic.array.disk_load import NO_BACKGROUND, Background, DiskLoad, Operation, operations_of
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.full_stripes import DividedRequests
 from storagekit.analytic.array.positioning import Spindle
@@ -46,7 +47,17 @@ from storagekit.analytic.array.service_times import (
 )
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.queueing import waiting_probability
-from storagekit.core.validation import Count, Positive, Share, instance_of, require, unchecked, validate
+from storagekit.core.validation import (
+    Count,
+    Positive,
+    Share,
+    instance_of,
+    require,
+    several,
+    unchecked,
+    validate,
+    validate_fields,
+)
 
 # rounds of the search for the gain of a choice among idle heads, with command queueing
 _GAINS = 2
@@ -70,6 +81,9 @@ class Loaded:
         Evenly spaced times, seconds; empty if the array is overloaded.
     within : array of float, shape `[time]`
         Share of the requests that complete within each `time`; empty if the array is overloaded.
+    background : float
+        Share of the time that a disk is busy with accesses that belong to no request; by default 0. With command queueing,
+        it is that share in saturation.
     """
 
     utilization: float
@@ -77,6 +91,7 @@ class Loaded:
     mean: float
     time: NDArray
     within: NDArray
+    background: float = 0.0
 
     @validate
     def quantile(self, share: Share) -> float:
@@ -100,6 +115,50 @@ class Loaded:
         return float(np.interp(share, self.within, self.time)) if self.time.size else np.inf
 
 
+@dataclass(frozen=True)
+class RequestClass:
+    """A class of requests, whose response times are calculated separately.
+
+    Parameters
+    ----------
+    share : float
+        Share of these requests among all requests, 0 to 1.
+    reads : float
+        Share of reads among these requests, 0 to 1.
+    sizes : tuple of float, optional
+        Share of each size among these requests; by default as in the `TransferSizes`.
+    operations : tuple of Operation, optional
+        Kinds of these requests, whose shares sum to 1; by default the reads and the writes of the layout. For layouts with
+        parity only. If requests are divided, each kind has either reads or writes.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the shares of the operations do not sum to 1.
+    """
+
+    share: Share
+    reads: Share
+    sizes: tuple[float, ...] | None = None
+    operations: tuple[Operation, ...] | None = None
+
+    def __post_init__(self):
+        validate_fields(self)
+        if self.operations is not None:
+            total = sum(each.share for each in self.operations)
+            require(abs(total - 1) < 1e-6, "sum of the shares of operations", total, "1")
+
+    def kinds(self, shape: Shape) -> tuple[Operation, ...]:
+        """Return the kinds of requests of the class in a layout, with their shares among all requests."""
+        found = operations_of(shape, self.reads) if self.operations is None else self.operations
+        if self.share == 1 and self.sizes is None:
+            return found
+        return tuple(replace(one, share=self.share * one.share, sizes=self.sizes) for one in found)
+
+
+_CLASSES = several(instance_of(RequestClass, "one as RequestClass(0.5, reads=0.7)"), 1, "classes")
+
+
 @validate  # fmt: skip
 def loaded(
     spindle: Annotated[Spindle, instance_of(Spindle, "a Spindle, for example spindle(load_drive(name))")],
@@ -111,7 +170,7 @@ def loaded(
     rate: Positive,
     reads: Share,
     depth: Count = 1,
-    background: BackgroundAccesses = NO_BACKGROUND,
+    background: Background = NO_BACKGROUND,
     operations: tuple[Operation, ...] | None = None,
 ) -> Loaded:
     """Calculate the response times of an array under Poisson arrivals.
@@ -134,11 +193,10 @@ def loaded(
         Share of reads, 0 to 1. The other requests are writes, whose copies or parity are written immediately.
     depth : int
         Number of requests among which a disk selects the nearest, by default 1: requests are served in order of arrival.
-    background : BackgroundAccesses
+    background : Background
         Accesses of each disk that belong to no request, for example those of a rebuild; by default none.
     operations : tuple of Operation, optional
-        Kinds of requests, whose shares sum to 1; by default the reads and the writes of the layout. For layouts with
-        parity only. If requests are divided, each kind has either reads or writes.
+        Kinds of requests; see `RequestClass`.
 
     Returns
     -------
@@ -150,18 +208,67 @@ def loaded(
     InputError
         If an argument has the wrong type or is out of range; a rate of 0 is out of range.
     """
-    if operations is not None:
-        total = sum(each.share for each in operations)
-        require(abs(total - 1) < 1e-6, "sum of the shares of operations", total, "1")
-        most = max(max(each.reads, each.writes) for each in operations)
-        require(shape.group >= most, "group", shape.group, f"at least {most}, the disks of the largest operation")
-    one = _disk(spindle, shape, reach, sizes, disks, rate, reads, depth, background, operations)
+    every = (RequestClass(1.0, reads, operations=operations),)
+    return loaded_by_class(
+        spindle, shape, reach, sizes, every, disks=disks, rate=rate, depth=depth, background=background
+    )[0]
+
+
+@validate  # fmt: skip
+def loaded_by_class(
+    spindle: Annotated[Spindle, instance_of(Spindle, "a Spindle, for example spindle(load_drive(name))")],
+    shape: Shape,
+    reach: Share,
+    sizes: TransferSizes,
+    classes: Annotated[tuple[RequestClass, ...], _CLASSES],
+    *,
+    disks: Annotated[int, DISKS],
+    rate: Positive,
+    depth: Count = 1,
+    background: Background = NO_BACKGROUND,
+) -> tuple[Loaded, ...]:
+    """Calculate the response times of several classes of requests to one array, under Poisson arrivals.
+
+    All classes wait for the same disks. They differ in their sizes and in their share of reads.
+
+    Parameters
+    ----------
+    spindle, shape, reach, sizes, disks, rate, depth, background
+        See `loaded`; `rate` is that of all classes together.
+    classes : tuple of RequestClass
+        The classes, whose shares sum to 1.
+
+    Returns
+    -------
+    tuple of Loaded
+        Utilization, and distribution of the response times of each class. `all_of` combines them.
+
+    Raises
+    ------
+    InputError
+        If an argument has the wrong type or is out of range, or the shares do not sum to 1.
+    """
+    _require_classes(shape, sizes, classes)
+    one = _disk(spindle, shape, reach, sizes, disks, rate, depth, background, classes)
     # without the accesses of the background, the demand is in proportion to the rate
     saturation = rate * max(0.0, 1 - one.background) / (one.demand - one.background)
     if one.overloaded:
-        return Loaded(one.demand, saturation, np.inf, np.empty(0), np.empty(0))
-    busy, time, within = one.load.responses()
-    return Loaded(busy, saturation, mean_time(within, time), time, within)
+        none = np.empty(0)
+        return (Loaded(one.demand, saturation, np.inf, none, none, one.background),) * len(classes)
+    busy, time, each = one.load.responses()
+    if isinstance(one.load, DiskLoad):
+        each = _of_classes(classes, shape, one.load.operations, each)
+    return tuple(Loaded(busy, saturation, mean_time(within, time), time, within, one.background) for within in each)
+
+
+def all_of(classes: Sequence[RequestClass], found: Sequence[Loaded]) -> Loaded:
+    """Return the response times of all requests, from those of each class. See `loaded_by_class`."""
+    first = found[0]
+    if len(found) == 1 or not first.time.size:
+        return first
+    shares = np.array([one.share for one in classes])
+    within = shares @ np.array([one.within for one in found])
+    return replace(first, mean=float(shares @ [one.mean for one in found]), within=within)
 
 
 def overloaded(
@@ -169,16 +276,39 @@ def overloaded(
     shape: Shape,
     reach: float,
     sizes: TransferSizes,
+    classes: tuple[RequestClass, ...],
     *,
     disks: int,
     rate: float,
-    reads: float,
     depth: int = 1,
-    background: BackgroundAccesses = NO_BACKGROUND,
-    operations: tuple[Operation, ...] | None = None,
+    background: Background = NO_BACKGROUND,
 ) -> bool:
-    """Return whether an array is overloaded, without its response times. For the arguments, see `loaded`."""
-    return _disk(spindle, shape, reach, sizes, disks, rate, reads, depth, background, operations).overloaded
+    """Return whether an array is overloaded, without its response times. See `loaded_by_class`."""
+    return _disk(spindle, shape, reach, sizes, disks, rate, depth, background, classes).overloaded
+
+
+def _require_classes(shape: Shape, sizes: TransferSizes, classes: Sequence[RequestClass]) -> None:
+    """Raise InputError if classes do not fit the layout or the sizes."""
+    total = sum(one.share for one in classes)
+    require(abs(total - 1) < 1e-6, "sum of the shares of classes", total, "1")
+    for one in classes:
+        if one.operations is not None:
+            most = max(max(each.reads, each.writes) for each in one.operations)
+            require(shape.group >= most, "group", shape.group, f"at least {most}, the disks of the largest operation")
+        if one.sizes is not None:
+            require(len(one.sizes) == len(sizes.shares), "number of sizes", len(one.sizes), f"{len(sizes.shares)}")
+
+
+def _of_classes(
+    classes: Sequence[RequestClass], shape: Shape, operations: Sequence[Operation], within: NDArray
+) -> NDArray:
+    """Return the share of the requests of each class that complete within each time, from those of each operation."""
+    found, first = np.zeros((len(classes), within.shape[1])), 0
+    for row, one in enumerate(classes):
+        last = first + len(one.kinds(shape))
+        shares = np.array([each.share for each in operations[first:last]])
+        found[row], first = shares @ within[first:last] / max(shares.sum(), 1e-300), last
+    return found
 
 
 @dataclass(frozen=True)
@@ -201,28 +331,41 @@ def _disk(
     sizes: TransferSizes,
     disks: int,
     rate: float,
-    reads: float,
     depth: int,
-    background: BackgroundAccesses,
-    operations: tuple[Operation, ...] | None,
+    background: Background,
+    classes: tuple[RequestClass, ...],
 ) -> _Disk:
-    """Return the load of a disk. For the arguments, see `loaded`."""
+    """Return the load of a disk. For the arguments, see `loaded_by_class`."""
+    kinds = tuple(kind for one in classes for kind in one.kinds(shape))
+    if any(one.sizes is not None for one in classes):
+        sizes = _sizes_of_accesses(sizes, kinds)
     seeks = spindle.hop(np.asarray(reach) * unchecked(nearest_of_several.distances)())
     turn = float(np.asarray(spindle.revolution)) * shape.turned
     arc = float(np.asarray(spindle.revolution)) / shape.replicas
     services = ServiceTimes(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
-    transfer = max(float(sizes.written.max() + turn + services.settle), background.seconds)
+    transfer = max(float(sizes.written.max() + turn + services.settle), background.longest)
     fine = ServiceDistributions(services, np.linspace(0.0, float(seeks.max() + arc + transfer), 1025))
-    kinds = operations_of(shape, reads) if operations is None else operations
-    if shape.ways > 1 or operations is not None or (shape.read_first and reads < 1):
+    reads = sum(one.share * one.reads for one in classes)
+    own = any(one.operations is not None for one in classes)
+    if shape.ways > 1 or own or (shape.read_first and reads < 1):
         load = DividedRequests if shape.ways > 1 else SeveralPhases
         return _of_several_disks(load(shape.group, fine, kinds, rate / disks, background=background), depth)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
-    ways = _Ways(shape, reads, fine, arrivals, background)
+    ways = _Ways(shape, reads, fine, arrivals, background, classes)
     if depth > 1:
         return _selecting(ways, depth)
     others = background.busy(services)
     return _Disk(ways, arrivals * ways.moment(1.0, 1) + others, others, ways.busy >= 1)
+
+
+def _sizes_of_accesses(sizes: TransferSizes, kinds: Sequence[Operation]) -> TransferSizes:
+    """Return transfer sizes with the shares of the accesses that read, and of those that write, of all kinds of requests."""
+    own = np.array([sizes.shares if one.sizes is None else one.sizes for one in kinds])
+    every = np.array([[one.share * one.reads, one.share * one.writes] for one in kinds]).T @ own
+    total = every.sum(axis=1)
+    # without reads, or without writes, their shares have no effect
+    reads, writes = (each / one if one > 0 else sizes.shares for each, one in zip(every, total, strict=True))
+    return replace(sizes, shares=reads, written_shares=writes)
 
 
 def _selecting(ways: "_Ways", depth: int) -> _Disk:
@@ -263,7 +406,8 @@ class _Ways:
     reads: float
     fine: ServiceDistributions
     arrivals: float
-    background: BackgroundAccesses
+    background: Background
+    classes: tuple[RequestClass, ...]
     queue: CommandQueue | None = None
 
     @cached_property
@@ -341,7 +485,10 @@ class _Ways:
         return square / (2 * mean * (1 - busy))
 
     def responses(self) -> tuple[float, NDArray, NDArray]:
-        """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them."""
+        """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them.
+
+        The shares are those among the requests of each class, `[class, time]`.
+        """
         time = time_grid(float(self.fine.time[-1]), self.left(self.busy))
         return self.busy, time, _responses(self, replace(self.fine, time=time), self.busy)
 
@@ -363,8 +510,8 @@ class _Ways:
 
 
 def _responses(ways: _Ways, served: ServiceDistributions, busy: float) -> NDArray:
-    """Return, for each of evenly spaced times, the share of requests that complete within this time."""
-    time, left, waited = served.time, ways.left(busy), served
+    """Return the share of the requests of each class that complete within each of evenly spaced times, `[class, time]`."""
+    time, left, waited, sizes = served.time, ways.left(busy), served, served.services.sizes
     waiting = waiting_times(time, busy, left, lambda: ways.access(served, busy), selects=ways.queue is not None)
     if ways.queue is not None:
         # a request that finds an idle disk is not selected among others
@@ -372,25 +519,35 @@ def _responses(ways: _Ways, served: ServiceDistributions, busy: float) -> NDArra
     # Heads with one queue serve the reads in parallel, but not the writes.
     faster = ways.together + (1 - ways.together) / ways.pool
     waits = transformed(np.interp(time, time * faster, waiting))
-    within = np.zeros_like(time)
-    if ways.reads > 0:
-        chances = ways.found_idle(busy)
-        within += ways.reads * chances[0] * summed(waits * transformed(waited.read(1)))
-        for heads, chance in enumerate(chances[1:], 1):
-            within += ways.reads * chance * served.read(heads)
-    return within if ways.reads == 1 else within + (1 - ways.reads) * _written(ways, served, waited, waits, busy)
+    chances = ways.found_idle(busy)
+    found = np.zeros((len(ways.classes), time.size))
+    for within, one in zip(found, ways.classes, strict=True):
+        if one.reads > 0:
+            shares = sizes.shares_of(False) if one.sizes is None else np.array(one.sizes)
+            within += one.reads * chances[0] * summed(waits * transformed(shares @ waited.reads))
+            for heads, chance in enumerate(chances[1:], 1):
+                within += one.reads * chance * (shares @ served.read_by(heads))
+        if one.reads < 1:
+            shares = sizes.shares_of(True) if one.sizes is None else np.array(one.sizes)
+            within += (1 - one.reads) * _written(ways, served, waited, waits, busy, shares)
+    return found
 
 
 def _written(
-    ways: _Ways, served: ServiceDistributions, waited: ServiceDistributions, waits: NDArray, busy: float
+    ways: _Ways,
+    served: ServiceDistributions,
+    waited: ServiceDistributions,
+    waits: NDArray,
+    busy: float,
+    shares: NDArray,
 ) -> NDArray:
     """Return, for each of evenly spaced times, the share of writes that complete within this time.
 
     served, waited: services of requests that find an idle disk, and of requests that wait. waits: transform of the
-    distribution of the waiting times above 0.
+    distribution of the waiting times above 0. shares: share of each size among the writes.
     """
     # all copies of a write have the same size
-    written, shares = ways.shape.written, served.services.sizes.shares
+    written = ways.shape.written
     ones, behind = served.writes, waited.writes
     found = np.zeros_like(served.time)
     if ways.alike > 0:

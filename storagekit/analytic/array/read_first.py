@@ -28,7 +28,6 @@ the distribution is the average of phases that grow together and of independent 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,8 +101,8 @@ class _Queue:
             self.time, self.busy, self.mean_wait / self.busy, self._access, selects=load.queue is not None
         )
         self._transform = transformed(self._queued)
-        # distributions of the end of one access that reads, and of one that writes
-        self._alone: dict[bool, NDArray] = {}
+        # distributions of the end of one access that reads, and of one that writes, by the shares of the sizes
+        self._alone: dict[tuple[bool, tuple[float, ...] | None], NDArray] = {}
 
     def _writes(self, one: Operation) -> float:
         """Return the number of accesses a second with which requests of a kind write a disk."""
@@ -111,17 +110,27 @@ class _Queue:
 
     def _second_access(self, one: Operation) -> tuple[float, float]:
         """Return the mean and the mean square of the time of an access with which a request of a kind writes."""
-        mean, square = self.load.moments[:, 1].tolist()
+        services, shares = self.load.fine.services, self._shares(one, writes=True)
+        mean, square = self._moments(one, writes=True)
         if not one.returns:
             return mean, square
-        sizes, services = self.load.fine.services.sizes, self.load.fine.services
-        turn, least = services.arc, sizes.written + services.settle
+        turn, least = services.arc, services.sizes.written + services.settle
         last = self._rest_of_turn()
-        idle = np.array([sizes.shares @ last, sizes.shares @ (least + turn / 2)])
-        squares = np.array([sizes.shares @ last**2, sizes.shares @ (least**2 + least * turn + turn**2 / 3)])
+        idle = np.array([shares @ last, shares @ (least + turn / 2)])
+        squares = np.array([shares @ last**2, shares @ (least**2 + least * turn + turn**2 / 3)])
         weights = self._returns(one)
         left = 1 - weights.sum()
         return float(weights @ idle + left * mean), float(weights @ squares + left * square)
+
+    def _shares(self, one: Operation, writes: bool) -> NDArray:
+        """Return the share of each size among the requests of a kind. writes: whether an access writes."""
+        return self.load.fine.services.sizes.shares_of(writes) if one.sizes is None else np.array(one.sizes)
+
+    def _moments(self, one: Operation, writes: bool) -> list[float]:
+        """Return the mean and the mean square of the time of an access of a kind of requests, with a seek."""
+        if one.sizes is None:
+            return self.load.moments[:, int(writes)].tolist()
+        return self.load.fine.moments_of(writes, np.array(one.sizes)).tolist()
 
     def _rest_of_turn(self) -> NDArray:
         """Return the time from the end of a read to the end of the write of the same data, for each size, seconds."""
@@ -135,7 +144,7 @@ class _Queue:
         later = float(self.load.moments[0, 1])
         for one, (t, _) in self._seconds.items():
             if one.returns:
-                work += 2 * self._writes(one) * s * t
+                work += 2 * self._writes(one) * self._moments(one, writes=False)[0] * t
                 following += self._writes(one) * t
             elif one.reads and one.writes:
                 elsewhere += self._writes(one)
@@ -159,10 +168,10 @@ class _Queue:
         found, s = 0.0, float(load.moments[0, 0])
         for one, count in zip(load.operations, accesses, strict=True):
             if count > 1:
-                found += (load.rate * one.share * one.reads * s + self._writes(one) * self._seconds[one][0]) * (
-                    count - 1
-                )
-        found += load.background.busy(load.fine.services) * (load.background.disks - 1)
+                read = s if one.sizes is None else self._moments(one, writes=False)[0]
+                work = load.rate * one.share * one.reads * read + self._writes(one) * self._seconds[one][0]
+                found += work * (count - 1)
+        found += load.background.busy_together(load.fine.services)
         return min(1.0, found / self.busy / (load.group - 1))
 
     def _access(self) -> NDArray:
@@ -170,8 +179,8 @@ class _Queue:
         load, served = self.load, self._served
         found = load.reads * served.read(1) + load.writes * served.write
         for one in self._untouched:
-            chance = self._returns(one)
-            found += self._writes(one) * (chance @ np.array(self._at_once) - chance.sum() * served.write)
+            chance, write = self._returns(one), self._shares(one, writes=True) @ served.writes
+            found += self._writes(one) * (chance @ np.array(self._at_once(one)) - chance.sum() * write)
         return load.with_background(found / (load.reads + load.writes), self.time)
 
     def _returns(self, one: Operation) -> NDArray:
@@ -179,11 +188,10 @@ class _Queue:
         known = self._untouched[one]
         return np.array([known.last, known.other * (one.writes - 1)]) / one.writes
 
-    @cached_property
-    def _at_once(self) -> tuple[NDArray, NDArray]:
+    def _at_once(self, one: Operation) -> tuple[NDArray, NDArray]:
         """Return the distributions of the time of a write that returns to an idle disk: the last disk, other disks."""
         services, time = self.load.fine.services, self.time
-        shares = services.sizes.shares
+        shares = self._shares(one, writes=True)
         last = shares @ (time >= self._rest_of_turn()[:, None])
         least = (services.sizes.written + services.settle)[:, None]
         return last, shares @ np.clip((time - least) / services.arc, 0.0, 1.0)
@@ -194,14 +202,16 @@ class _Queue:
         one: kind of the requests. writes: whether the phase writes.
         """
         services, operations = self.load.fine.services, self.load.operations
-        shares, time, count = services.sizes.shares, self.time, one.writes if writes else one.reads
+        # a first phase reads what the request then writes
+        shares, time, count = self._shares(one, writes), self.time, one.writes if writes else one.reads
+        kind = writes, one.sizes
         ones = self._served.writes if writes else self._served.reads
         least = services.sizes.written + services.settle if writes else services.sizes.seconds
         waits = (1 - self.busy) + self.busy * self._transform
         if count == 1:
-            if writes not in self._alone:
-                self._alone[writes] = shares @ summed(transformed(ones) * waits)
-            return self._alone[writes], self._alone[writes]
+            if kind not in self._alone:
+                self._alone[kind] = shares @ summed(transformed(ones) * waits)
+            return self._alone[kind], self._alone[kind]
         # Disks that have served the same requests have their arms at the same place, and similar queues. All accesses of
         # a request move arms, but only the accesses of one phase arrive at the same time.
         visited = self._shared([each.writes + each.reads * (not each.returns) for each in operations])
@@ -216,8 +226,8 @@ class _Queue:
             *each, last = transformed(np.array([*ones, shares @ ones**count]))
         ended = summed(np.array([*each, last]) * waits)
         apart = shares @ ended[:-1] ** count
-        self._alone[writes] = shares @ ended[:-1]
-        return self._alone[writes], together * ended[-1] + (1 - together) * apart
+        self._alone[kind] = shares @ ended[:-1]
+        return self._alone[kind], together * ended[-1] + (1 - together) * apart
 
     def untouched(self, one: Operation) -> _Untouched:
         """Return the probabilities that no request waits when a write returns to a disk."""
@@ -230,10 +240,11 @@ class _Queue:
         return _Untouched(last, other * float(np.exp(-accesses * early)))
 
     def within(self) -> NDArray:
-        """Return, for each time of the grid, the share of the requests that complete within it."""
+        """Return the share of the requests of each kind that complete within each time of the grid, `[operation, time]`."""
         # requests with several accesses first: single accesses are by-products of theirs
         ordered = sorted(self.load.operations, key=lambda one: -max(one.reads, one.writes))
-        return sum((one.share * self._completed(one) for one in ordered), np.zeros_like(self.time))
+        found = {one: self._completed(one) for one in dict.fromkeys(ordered)}
+        return np.array([found[one] for one in self.load.operations])
 
     def _completed(self, one: Operation) -> NDArray:
         """Return, for each time of the grid, the share of the requests of a kind that complete within it."""
@@ -251,12 +262,12 @@ class _Queue:
     def _return(self, one: Operation, first: NDArray) -> NDArray:
         """Return the distribution of the second phase of a write that returns to its disks. first: of its first phase."""
         known, time, busy = self._untouched[one], self.time, self.busy
-        last, other = self._at_once
+        last, other = self._at_once(one)
         # the last disk has received requests during the whole first phase
         behind = scaled(time, first, busy * mean_time(first, time) / max(1 - known.last, 1e-12))
         found = (1 - busy) + busy * self._queued
         queued = np.clip((found - known.other) / max(1 - known.other, 1e-12), 0.0, 1.0)
-        *waits, write = transformed(np.array([behind, queued, self._served.write]))
+        *waits, write = transformed(np.array([behind, queued, self._shares(one, writes=True) @ self._served.writes]))
         behind, queued = summed(np.array(waits) * write)
         last = known.last * last + (1 - known.last) * behind
         other = known.other * other + (1 - known.other) * queued

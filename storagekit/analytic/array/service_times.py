@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.command_queue import LEFT_OVER
-from storagekit.core.validation import SHARE, SPAN, require, validate_fields
+from storagekit.core.validation import SHARE, SPAN, optional, require, validate_fields
 
 # utilization above which waiting times are assumed to be exponential
 HEAVY = 0.98
@@ -33,10 +33,12 @@ class TransferSizes:
     seconds : array of float, shape `[size]`
         Transfer time and overhead of a request of each size, seconds.
     shares : array of float, shape `[size]`
-        Share of each size among the requests. The shares sum to 1.
+        Share of each size among the accesses that read. The shares sum to 1.
     again : float or array of float, shape `[size]`
         Additional time of a write, seconds; 0 by default. A write that covers only a part of a physical sector reads
         the sector first.
+    written_shares : array of float, shape `[size]`, optional
+        Share of each size among the accesses that write; by default `shares`.
 
     Raises
     ------
@@ -47,6 +49,7 @@ class TransferSizes:
     seconds: Annotated[NDArray, _SPANS]
     shares: Annotated[NDArray, _SHARES]
     again: Annotated[NDArray | float, _SPANS] = 0.0
+    written_shares: Annotated[NDArray | None, optional(_SHARES)] = None
 
     def __post_init__(self):
         validate_fields(self)
@@ -58,21 +61,25 @@ class TransferSizes:
             "one-dimensional, with at least one size",
         )
         require(
-            np.shape(self.shares) == sizes, "shares of shape", str(np.shape(self.shares)), f"{sizes}, one for each size"
-        )
-        require(
             np.shape(self.again) in ((), sizes),
             "again of shape",
             str(np.shape(self.again)),
             f"() or {sizes}, one for each size",
         )
-        total = float(np.sum(self.shares))
-        require(abs(total - 1) < 1e-6, "sum of shares", total, "1; divide the shares by their sum")
+        for name, shares in (("shares", self.shares), ("written shares", self.written_shares)):
+            if shares is not None:
+                shape, total = np.shape(shares), float(np.sum(shares))
+                require(shape == sizes, f"{name} of shape", str(shape), f"{sizes}, one for each size")
+                require(abs(total - 1) < 1e-6, f"sum of {name}", total, "1; divide the shares by their sum")
 
     @property
     def written(self) -> NDArray:
         """Return the transfer time and overhead of a write of each size in seconds, `[size]`."""
         return self.seconds + self.again
+
+    def shares_of(self, writes: bool) -> NDArray:
+        """Return the share of each size among the accesses that write, or among those that read."""
+        return self.shares if self.written_shares is None or not writes else self.written_shares
 
 
 @dataclass(frozen=True)
@@ -96,12 +103,23 @@ class ServiceTimes:
     @property
     def moments(self) -> NDArray:
         """Return the means and mean squares of the times of a read and of a write by one head, `[2, access]`."""
-        # seek and rotation
-        mean = self.seeks.mean() + self.arc / 2
-        square = (self.seeks**2).mean() + self.seeks.mean() * self.arc + self.arc**2 / 3
-        others = np.array([self.sizes.seconds, self.sizes.written + self.turn + self.settle])
-        other = others @ self.sizes.shares
-        return np.array([mean + other, square + 2 * mean * other + others**2 @ self.sizes.shares])
+        return np.stack([self.moments_of(writes, self.sizes.shares_of(writes)) for writes in (False, True)], axis=1)
+
+    def moments_of(self, writes: bool, shares: NDArray) -> NDArray:
+        """Return the mean and the mean square of the time of a read, or of a write, by one head, `[2]`.
+
+        shares: share of each size among these accesses, `[size]`.
+        """
+        mean, square = self._positioning
+        others = self.sizes.written + self.turn + self.settle if writes else self.sizes.seconds
+        other = others @ shares
+        return np.array([mean + other, square + 2 * mean * other + others**2 @ shares])
+
+    @cached_property
+    def _positioning(self) -> tuple[float, float]:
+        """Return the mean and the mean square of the time of a seek and a rotation."""
+        seek, arc = self.seeks.mean(), self.arc
+        return seek + arc / 2, (self.seeks**2).mean() + seek * arc + arc**2 / 3
 
     @cached_property
     def _ordered(self) -> NDArray:
@@ -156,8 +174,8 @@ class ServiceDistributions:
 
         reads: share of reads among the accesses. The results have the shape `[depth]`.
         """
-        shares, found = self.services.sizes.shares, []
-        weights = np.concatenate([reads * shares, (1 - reads) * shares])
+        sizes, found = self.services.sizes, []
+        weights = np.concatenate([reads * sizes.shares_of(False), (1 - reads) * sizes.shares_of(True)])
         exceeds = np.maximum(1 - np.concatenate([self.reads, self.writes]), 0.0)
         farther = exceeds**LEFT_OVER
         for _ in range(depth):
@@ -176,10 +194,22 @@ class ServiceDistributions:
         reads = [self.read(some) for some in range(1, heads + 1)]
         return moments(1 - np.array([*reads, self.write]), self.time)
 
+    def moments_of(self, writes: bool, shares: NDArray) -> NDArray:
+        """Return the mean and the mean square of the time of a read, or of a write, by one head, `[2]`.
+
+        shares: share of each size among these accesses, `[size]`.
+        """
+        if self.chances is None:
+            return self.services.moments_of(writes, shares)
+        return moments(1 - shares @ (self.writes if writes else self.reads), self.time)
+
     def read(self, heads: int) -> NDArray:
         """Return the probability that a read by the nearest of `heads` heads takes at most each time of the grid."""
-        found = self.reads if heads == 1 else 1 - (1 - self.reads) ** heads
-        return self.services.sizes.shares @ found
+        return self.services.sizes.shares_of(False) @ self.read_by(heads)
+
+    def read_by(self, heads: int) -> NDArray:
+        """Return the probabilities of `read` for each size, `[size, time]`."""
+        return self.reads if heads == 1 else 1 - (1 - self.reads) ** heads
 
     @cached_property
     def writes(self) -> NDArray:
@@ -189,7 +219,7 @@ class ServiceDistributions:
     @cached_property
     def write(self) -> NDArray:
         """Return, for each time, the probability that a write of random size takes at most this time on one disk."""
-        return self.services.sizes.shares @ self.writes
+        return self.services.sizes.shares_of(True) @ self.writes
 
 
 def moments(exceeds: NDArray, time: NDArray) -> NDArray:

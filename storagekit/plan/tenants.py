@@ -1,0 +1,183 @@
+"""Workloads of several parts: tenants with their own requests and limits, and sequential streams such as a backup."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB
+from storagekit.core.validation import (
+    POSITIVE,
+    REAL,
+    SHARE,
+    Time,
+    Validator,
+    instance_of,
+    require,
+    require_seconds,
+    several,
+    text,
+    validate_fields,
+)
+
+# bytes of the largest request
+LARGEST = 2**26
+# bytes that a sequential stream or a rebuild reads or writes of a disk at once: by default, and the limits
+CHUNK = 2.0**20
+Chunk = Annotated[float, Validator(least=512, most=2**24, unit="bytes")]
+# largest number of tenants, and of streams
+_MOST = 32
+
+
+def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
+    """Return the request sizes in bytes with their shares, which add up to 1.
+
+    size: one size, or a mapping from sizes to shares.
+    """
+    given = [*size.items()] if isinstance(size, Mapping) else [(size, 1.0)]
+    if not given:
+        raise InputError("size: no sizes; give bytes, or a mapping of bytes to shares")
+    for each, share in given:
+        REAL("size", each)
+        require(0 < each <= LARGEST, "size", each, f"above 0 and at most {LARGEST}: 64 KB are 64 * units.KB", "bytes")
+        REAL("share of a size", share)
+        require(share > 0, f"share of requests of {each / KB:g} KB", share, "above 0")
+    total = sum(share for _, share in given)
+    return tuple((float(each), float(share) / total) for each, share in sorted(given))
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """One of several users of an array, with random requests and limits of their response times.
+
+    Parameters
+    ----------
+    name : str
+        Name of the tenant.
+    rate : float
+        Rate of Poisson arrivals, requests a second, above 0.
+    size : float or mapping of float to float
+        Request size in bytes, or a mapping from request sizes to their shares; by default 4 KB.
+    read_share : float
+        Share of reads, 0 to 1; by default 1.
+    mean, p99 : float, optional
+        Limits of the mean and of the 99th percentile of the response time of this tenant, seconds.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Examples
+    --------
+    >>> from storagekit.plan import Tenant
+    >>> Tenant("images", 20.0, size=1e6, p99=0.1).sizes
+    ((1000000.0, 1.0),)
+    """
+
+    name: Annotated[str, text]
+    rate: Annotated[float, POSITIVE.in_unit("requests/s")]
+    size: Any = 4 * KB
+    read_share: Annotated[float, SHARE] = 1.0
+    mean: Time | None = None
+    p99: Time | None = None
+
+    def __post_init__(self):
+        validate_fields(self)
+        # raises InputError for impossible sizes
+        _ = self.sizes
+        for label, limit in (("mean", self.mean), ("p99", self.p99)):
+            if limit is not None:
+                require_seconds(f"{label} of {self.name[:40]!r}", limit, "response")
+
+    @cached_property
+    def sizes(self) -> tuple[tuple[float, float], ...]:
+        """Return the request sizes in bytes with their shares, which add up to 1."""
+        return sizes_of(self.size)
+
+    def shares_of(self, sizes: Sequence[float]) -> tuple[float, ...]:
+        """Return the share of each of some sizes among the requests. sizes: bytes, which include those of the tenant."""
+        own = dict(self.sizes)
+        return tuple(own.get(size, 0.0) for size in sizes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as a dictionary for JSON."""
+        return {
+            "name": self.name,
+            "rate": self.rate,
+            "sizes": [list(one) for one in self.sizes],
+            "read_share": self.read_share,
+            "mean": self.mean,
+            "p99": self.p99,
+        }
+
+
+@dataclass(frozen=True)
+class SequentialStream:
+    """A sequential stream that reads or writes the data of an array in the order of their addresses.
+
+    Parameters
+    ----------
+    name : str
+        Name of the stream, for example "backup".
+    rate : float
+        Bytes a second, above 0.
+    writes : bool
+        Whether the stream writes; by default false.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+
+    Examples
+    --------
+    >>> from storagekit.plan import SequentialStream
+    >>> SequentialStream("backup", 200e6).writes
+    False
+    """
+
+    name: Annotated[str, text]
+    rate: Annotated[float, POSITIVE.in_unit("bytes/s")]
+    writes: bool = False
+
+    def __post_init__(self):
+        validate_fields(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as a dictionary for JSON."""
+        return {"name": self.name, "rate": self.rate, "writes": self.writes}
+
+
+_TENANTS = several(instance_of(Tenant, 'one as Tenant("web", 300.0)'), of="tenants")
+_STREAMS = several(instance_of(SequentialStream, 'one as SequentialStream("backup", 200e6)'), of="streams")
+
+
+def tenants(label: str, value: Any) -> tuple[Tenant, ...]:
+    """Validate tenants, whose names differ."""
+    return _different(label, _TENANTS(label, value))
+
+
+def streams(label: str, value: Any) -> tuple[SequentialStream, ...]:
+    """Validate streams, whose names differ."""
+    return _different(label, _STREAMS(label, value))
+
+
+def _different(label: str, found: tuple) -> tuple:
+    require(len(found) <= _MOST, f"number of {label}", len(found), f"at most {_MOST}")
+    names = [one.name for one in found]
+    if len({*names}) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{label}: {twice[:40]!r} twice; give each name once")
+    return found
+
+
+def together(every: Sequence[Tenant]) -> tuple[float, tuple[tuple[float, float], ...], float]:
+    """Return the rate of several tenants together, the sizes of their requests with shares, and the share of reads."""
+    rate = sum(one.rate for one in every)
+    shares: dict[float, float] = {}
+    for one in every:
+        for size, share in one.sizes:
+            shares[size] = shares.get(size, 0.0) + one.rate / rate * share
+    return rate, tuple(sorted(shares.items())), sum(one.rate / rate * one.read_share for one in every)
