@@ -31,10 +31,12 @@ class Report(NamedTuple):
         Time in seconds since the previous event.
     answered : RequestCompleted
         The request that completed.
-    admitted, held_up : array of bool, shape `[1, *batch]`
-        Whether a request was admitted, and whether it had waited for a slot.
+    admitted : array of bool, shape `[1, *batch]`
+        Whether a request was admitted.
     entered : array of float32, shape `[1, *batch]`
         Time in seconds until the admission of this request.
+    held_up : array of bool, shape `[1, *batch]`
+        Whether this request had waited for a slot.
     admission : Admission
         Result of the admission of this request.
     lost : array of int32, shape `[1, *batch]`

@@ -548,7 +548,18 @@ class CopiesScheme(Scheme):
 
 @dataclass(frozen=True)
 class Hashed(CopiesScheme):
-    """Replicated bricks; a hash of the address selects the replica (dsptf, section 4)."""
+    """Replicated bricks; a hash of the address selects the replica (dsptf, section 4).
+
+    Parameters
+    ----------
+    bricks, copies : int
+        Number of bricks with one disk each, and number of copies of each block.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
 
     @cached_property
     def shape(self):
@@ -567,7 +578,18 @@ class Hashed(CopiesScheme):
 
 @dataclass(frozen=True)
 class DSPTFCopies(CopiesScheme):
-    """Replicated bricks; D-SPTF selects the replica (dsptf, section 3). There is no network latency."""
+    """Replicated bricks; D-SPTF selects the replica (dsptf, section 3). There is no network latency.
+
+    Parameters
+    ----------
+    bricks, copies : int
+        Number of bricks with one disk each, and number of copies of each block.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
 
     @cached_property
     def shape(self):

@@ -99,10 +99,14 @@ def loads(
         Number and length of the runs.
     loads : sequence of float
         Multiples of the published load.
-    protocols, settings, on
-        See `fig4`.
+    protocols : sequence
+        Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
+    settings : sequence of str
+        Names of `cluster.SETTINGS`.
     read_share : float
-        Fraction of reads.
+        Fraction of reads, by default 1.
+    on : str
+        The layout, see `cluster.layout`.
 
     Returns
     -------
@@ -134,10 +138,12 @@ def fig5(
     ----------
     effort : Effort
         Number and length of the runs.
-    protocols, on
-        See `fig4`.
+    protocols : sequence
+        Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
     financial : FinancialSource, optional
         The source of the hour of Financial, by default a synthetic trace. `effort` gives the number of requests.
+    on : str
+        The layout, see `cluster.layout`.
 
     Returns
     -------

@@ -30,6 +30,10 @@ class SearchEffort(Effort):
 
     Parameters
     ----------
+    seeds, requests : int
+        Without effect, because `settings` and `chunks` set the number and the length of the runs.
+    first_seed : int
+        First seed of the settings and of their requests, by default 0.
     settings : int
         Number of random settings, by default 300.
     rounds : int
@@ -41,8 +45,6 @@ class SearchEffort(Effort):
         default 6.
     chunks : int
         Length of a run, in chunks of 128 events, by default 16.
-    first_seed : int
-        First seed of the settings and of their requests, by default 0.
     """
 
     settings: int = 300

@@ -95,6 +95,8 @@ def table6(replicas: int, read_share: float, latency: float, spindles: int) -> S
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     replicas : sequence of int
         Numbers of replicas.
     read_share : sequence of float
@@ -125,6 +127,8 @@ def protocol(loss: float) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     loss : sequence of float
         Probabilities that a claim is lost.
 
@@ -145,6 +149,8 @@ def served_twice(latency: float, depth: int, waits: int) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     latency : sequence of float
         One-way latencies, seconds.
     depth : sequence of int

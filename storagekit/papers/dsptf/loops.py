@@ -52,6 +52,8 @@ def fig1(scheduler: AbstractSchedule, depth: int, *, drive: str = "atlas10k") ->
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheduler : sequence of str
         Names of `SCHEDULERS`.
     depth : sequence of int
@@ -90,6 +92,8 @@ def table1(
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         Names of `SCHEMES`, and pairs of a name and a dispatcher of your own.
     read_share : sequence of float
@@ -131,6 +135,8 @@ def table1_readings(scheme: AbstractDispatch, completion: str) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         As for `table1`, by default D-SPTF and hashing.
     completion : sequence of str
@@ -157,6 +163,8 @@ def fig5(
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         As for `table1`.
     replicas : sequence of int
@@ -184,6 +192,8 @@ def gains(scheme: AbstractDispatch, depth: int, read_share: float) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         As for `table1`, by default D-SPTF and hashing.
     depth : sequence of int
@@ -206,6 +216,8 @@ def fig5_readings(scheme: AbstractDispatch, completion: str, replicas: int) -> S
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         As for `table1`, by default D-SPTF and hashing.
     completion : sequence of str
@@ -227,6 +239,8 @@ def fig9(latency: float, read_share: float) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     latency : sequence of float
         One-way latencies, seconds.
     read_share : sequence of float
