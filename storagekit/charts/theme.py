@@ -57,7 +57,7 @@ def finished(
 
     Returns
     -------
-    TopLevelMixin
+    altair.TopLevelMixin
         The same chart.
     """
     length = LINE if isinstance(chart, alt.Chart | alt.LayerChart) else LONG_LINE

@@ -171,6 +171,16 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
         Result of `fig4`.
     busy : Dataset
         Result of `loads`, for the loads at which ARS is close to the centralized protocol.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `ars.fig4`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks a protocol of `FOUR`.
     """
     response = data.response
     order = beside(response, ADAPTIVE, CENTRAL)
@@ -287,6 +297,16 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
         Result of `fig5`.
     wrapped : Dataset, optional
         Result of `fig5` for the layout "wrapped", for the note on ARS and the centralized protocol.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `ars.fig5`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks a protocol of `FOUR`.
     """
     order = beside(data.response, ADAPTIVE, CENTRAL)
     four = data.response.sel(protocol=list(FOUR))

@@ -75,6 +75,11 @@ def effort(profile: str, first_seed: int = 0) -> ShareEffort:
     first_seed : int
         The first of the runs' seeds, by default 0.
 
+    Returns
+    -------
+    ShareEffort
+        Number and length of the runs for the profile, with `first_seed`.
+
     Raises
     ------
     InputError
@@ -153,6 +158,11 @@ def shared_bricks(
     requests : RandomRequests, optional
         Requests of the threads, by default `postmark()`.
 
+    Returns
+    -------
+    Scenario
+        The system and its threads. A brick has `DISKS` disks with a stripe unit of `UNIT` sectors.
+
     Raises
     ------
     InputError
@@ -198,6 +208,11 @@ def shared_servers(
         Assignment of requests to coordinators; see `FairQueue`.
     requests : RandomRequests, optional
         Requests of the threads, by default `postmark()`.
+
+    Returns
+    -------
+    Scenario
+        The system and its threads.
 
     Raises
     ------

@@ -67,6 +67,11 @@ def search_effort(profile: str, first_seed: int = 0) -> SearchEffort:
     first_seed : int
         The first seed, by default 0.
 
+    Returns
+    -------
+    SearchEffort
+        Extent of the search for the profile, with `first_seed`.
+
     Raises
     ------
     InputError

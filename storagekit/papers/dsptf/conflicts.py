@@ -205,6 +205,12 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
         Result of `table5` with the fraction of reads of table 1.
     most : Dataset
         Result of `one_at_a_time`.
+
+    Returns
+    -------
+    list of Measurement
+        The findings on the cells of table 5 whose numbers of replicas and bricks are in `data`, and on the other claims
+        of `dsptf.table5`.
     """
     found = []
     for claim, (replicas, bricks) in TABLE5.within(data):
@@ -246,6 +252,11 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `table6`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each number of replicas of table 6 that is in `data`.
     """
     both = interval(data).contested_requests
     summary, found = both.sel(spindles="random"), []
@@ -280,6 +291,11 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
         Result of `protocol`.
     repeats : Dataset
         Result of `served_twice`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim: `dsptf.protocol.once` and `dsptf.protocol.lost_claim`.
     """
     extra = data.extra_services.mean("seed")
     rate = interval(repeats).extra_services.sel(waits=0)

@@ -270,6 +270,11 @@ def fig1_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig1`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsptf.fig1`.
     """
     sptf, fifo = data.throughput.sel(scheduler="SPTF"), data.throughput.sel(scheduler="FIFO")
     gain = ratio(sptf, fifo)
@@ -300,6 +305,16 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
         Result of `table1`.
     read_share : float
         Share of reads of table 1, by default 0.9.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsptf.table1`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks one of the four schemes.
     """
     summary = interval(data).sel(read_share=read_share)
     over_lard = float(
@@ -363,6 +378,16 @@ def fig5_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig5`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsptf.fig5`, except `dsptf.abstract.max_gain`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks one of the four schemes.
     """
     throughput = data.throughput
     dsptf, hashing, lard = (throughput.sel(scheme=name) for name in ("D-SPTF", "Hashing", "LARD"))
@@ -406,6 +431,11 @@ def gain_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `gains`.
+
+    Returns
+    -------
+    list of Measurement
+        The finding on `dsptf.abstract.max_gain`.
     """
     throughput = data.throughput
     gain = ratio(throughput.sel(scheme="D-SPTF"), throughput.sel(scheme="Hashing"))
@@ -431,6 +461,11 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig9`.
+
+    Returns
+    -------
+    list of Measurement
+        The findings on `dsptf.fig9`, for those of the two fractions that are in `data`.
     """
     kept = data.throughput / data.throughput.sel(latency=0.0)
     summary = interval(kept.to_dataset(name="kept")).kept

@@ -177,6 +177,11 @@ def formula_drive() -> Drive:
     The revolution time is that of `paper_drive`. The overhead is `loop_overhead`, which includes the transfer of a
     sector. Head switches and the settling of writes take no time. The geometry and the name are those of `paper_drive`,
     so that both drives share a compiled program.
+
+    Returns
+    -------
+    Drive
+        The drive; its times are in seconds.
     """
     drive = paper_drive()
     return eqx.tree_at(
