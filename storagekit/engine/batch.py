@@ -307,7 +307,7 @@ def lanes_of(scenario: Annotated[Scenario, SCENARIO], members: Annotated[np.ndar
     scenario : Scenario
         The stacked scenario.
     members : array of int
-        Numbers of the runs.
+        Positions of the runs in the stacked scenario, from 0.
 
     Returns
     -------

@@ -53,9 +53,9 @@ class Report(NamedTuple):
     further : array of bool, shape `[1, *batch]`
         Whether other drives had already claimed as many parts of the request as the request needs.
     contested : array of bool, shape `[1, *batch]`
-        Whether the request is contested for the first time.
+        Whether `further` is true for the first time for this request.
     twice : array of bool, shape `[1, *batch]`
-        Whether more drives serve the request than it needs.
+        Whether, with this drive, more drives serve the request than it needs.
     served : array of bool, shape `[drive, *batch]`
         Mask of the drive whose choice became final.
     seek, rotation, transfer : array of float32, shape `[1, *batch]`

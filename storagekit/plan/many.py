@@ -76,8 +76,8 @@ def rank_many(
     full_seek, revolution : array_like
         Times of the drive in seconds: a seek over all cylinders, and a revolution of the platter.
     read_share, queue, locality, background : array_like
-        As in `plan.array`: the share of reads, the number of outstanding requests per disk, the locality L, and the
-        share of the writes that propagate their copies in idle time.
+        As in `plan.array`: the share of reads, the number of outstanding requests per disk, the locality L (by default
+        1), and the share of the writes that propagate their copies in idle time (by default 0).
     overhead : array_like
         Overhead T_o of the drive, seconds, by default 0.
     data : array_like
@@ -89,7 +89,7 @@ def rank_many(
     mirrors : int, optional
         D_m, the number of copies of a block on different disks; 1 by default, None for any number.
     most_replicas : int
-        Maximum number of copies on one disk.
+        Maximum number of copies on one disk, by default 6.
 
     Returns
     -------

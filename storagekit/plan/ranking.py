@@ -51,9 +51,9 @@ def schemes(
     data : float
         Amount of data in bytes.
     size : float or mapping of float to float
-        Request size in bytes, or a mapping from request sizes to their shares.
+        Request size in bytes, by default 4096, or a mapping from request sizes to their shares.
     read_share : float
-        Share of reads, 0 to 1.
+        Share of reads, 0 to 1, by default 1.
     rate : float, optional
         Rate of Poisson arrivals, requests a second.
     outstanding : int, optional
@@ -62,7 +62,7 @@ def schemes(
         `MaxThroughput()` (default with `outstanding`), `MinMean()` (default with `rate`), `MinP99()`, `MinP95()`,
         `MinCost()` or `MaxCapacity()`.
     tolerate : int
-        Number of lost disks that a scheme must tolerate.
+        Number of lost disks that a scheme must tolerate, by default 0.
     mean, p99 : float, optional
         Limits of the mean and of the 99th percentile of the response time, seconds.
     price, budget : float, optional

@@ -132,16 +132,17 @@ class Scheme(ABC):
         return self.disks * capacity / self.shape.room
 
     def after_loss(self, reads: float) -> DegradedWork | None:
-        """Return the work of the disks while one disk is lost; None, the default, without a formula or redundancy.
+        """Return the work of the disks while one disk is lost.
 
-        reads: share of reads.
+        The result is None, the default, if there is no formula or no redundancy. reads: share of reads.
         """
         return None
 
     def redundancy(self, capacity: float) -> Redundancy | None:
-        """Return the groups whose loss loses data, with `capacity` bytes of data on each disk.
+        """Return the groups of disks and the number of lost disks that a group tolerates.
 
-        The result is None if a loss depends on which disks are lost. This is the default.
+        The result is None, the default, if a data loss also depends on the choice of the lost disks. capacity: bytes of
+        data on each disk.
         """
         return None
 

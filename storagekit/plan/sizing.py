@@ -75,7 +75,7 @@ def size(
     price, budget : float, optional
         Price of one disk, and limit of the price of all disks, in one currency.
     most_disks, most_replicas : int
-        Maximum number of disks, and maximum number of copies on one disk.
+        Maximum number of disks, by default 256, and maximum number of copies on one disk, by default 6.
 
     Returns
     -------
