@@ -18,8 +18,16 @@ from storagekit.workload import Requests
 class Sought(NamedTuple):
     """Bricks whose memory may contain the data of the request that enters.
 
-    asked: mask of the parts at whose bricks a read is looked up. receiving: the part at the brick that receives the
-    request from its client. place: the location of the request.
+    Parameters
+    ----------
+    placement : AbstractPlacement
+        Layout of the blocks on the drives.
+    asked : array of uint32, shape `[1, *batch]`
+        Mask of the parts at whose bricks a read is looked up.
+    receiving : array of int, shape `[1, *batch]`
+        The part at the brick that receives the request from its client.
+    place : pytree of arrays
+        The location of the request, the result of `placement.locate`.
     """
 
     placement: AbstractPlacement
@@ -31,8 +39,12 @@ class Sought(NamedTuple):
 class LookUp(NamedTuple):
     """Result of a look-up.
 
-    hit: whether a read finds all its data in the memory of one brick. part: the number of the request's part at that
-    brick.
+    Parameters
+    ----------
+    hit : array of bool, shape `[1, *batch]`
+        Whether a read finds all its data in the memory of one brick.
+    part : array of int, shape `[1, *batch]`
+        The number of the request's part at that brick.
     """
 
     hit: Bool[Array, "1 *batch"]

@@ -159,7 +159,7 @@ def sets_for(
     Returns
     -------
     int
-        ceil(capacity / (ways * sectors * 512)), 0 for a capacity of 0.
+        Number of sets, ceil(capacity / (ways * sectors * 512)); 0 for a capacity of 0.
 
     Raises
     ------

@@ -49,7 +49,25 @@ ORDER = optional(several(text))
 
 @validate
 def table(summary: Annotated[xr.DataArray, _summary], factor: Finite = 1.0) -> pd.DataFrame:
-    """Return one row for each point: its coordinates, and mean, low and high, multiplied by `factor`."""
+    """Return one row for each point: its coordinates, and mean, low and high, multiplied by `factor`.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Values over `statistic` (mean, low, high) and other dimensions, as returned by `interval`.
+    factor : float
+        Factor from the unit of `summary` to the unit of the table, by default 1.
+
+    Returns
+    -------
+    DataFrame
+        The table, with one column for each dimension except `statistic`, and the columns `mean`, `low` and `high`.
+
+    Raises
+    ------
+    InputError
+        If `summary` has no dimension `statistic`.
+    """
     wide = (summary * factor).to_dataset("statistic").reset_coords(drop=True)
     return wide[["mean", "low", "high"]].to_dataframe().reset_index()
 
@@ -69,8 +87,30 @@ def curves(
 ) -> Layered:
     """Return one line for each value of `colour` over `x`, with its confidence interval as a whisker.
 
-    titles: titles of the x axis, the y axis and the legend, with units. factor and x_factor convert values in SI units
-    to the units of the y axis and of the x axis.
+    Parameters
+    ----------
+    summary : DataArray
+        Values in SI units over the dimensions `x`, `colour` and `statistic` (mean, low, high).
+    x, colour : str
+        Names of the dimension of the x axis and of the dimension with one line for each value.
+    titles : tuple of str
+        Titles of the x axis, the y axis and the legend, with units.
+    factor, x_factor : float
+        Factors from SI units to the units of the y axis and of the x axis, by default 1.
+    x_scale, y_scale : Scale, optional
+        Scales of the axes (Altair); by default linear, with 0 on the y axis.
+    order : sequence of str, optional
+        The values of `colour` in the order of the legend, by default in the order of the data.
+
+    Returns
+    -------
+    LayerChart
+        Whiskers, lines and points, as layers of one chart (Altair).
+
+    Raises
+    ------
+    InputError
+        If `summary` has no dimension `statistic`, or if an argument is invalid.
     """
     rows = table(summary, factor)
     rows[x] = rows[x] * x_factor
@@ -94,7 +134,19 @@ def curves(
 
 
 class AxisStyle(NamedTuple):
-    """The style of an axis: the title with the unit, the factor from SI to this unit, the scale, and the ticks."""
+    """The style of an axis.
+
+    Parameters
+    ----------
+    title : str
+        Title of the axis, with the unit.
+    factor : float
+        Factor from SI units to the unit of the axis, above 0; 1 by default.
+    scale : Scale, optional
+        Scale of the axis (Altair).
+    axis : Axis, optional
+        Ticks and labels of the axis (Altair).
+    """
 
     title: str
     factor: float = 1.0
@@ -116,10 +168,34 @@ def lines(
 ) -> Layered:
     """Return solid lines with points and whiskers for simulated values, and dashed lines of the same colours for formulas.
 
-    palette: colour of each series, in the order of the legend; other series are left out. sides: styles of the x axis
-    and the y axis. legend: title of the legend. model: means from formulas, with the dimensions `x` and `colour`, for
-    some or all of the series. basis: names in the legend of the simulated values and of the formulas. NaN values are
-    left out; values outside a scale are clipped.
+    NaN values are left out. Values outside a scale are clipped.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Simulated values in SI units over the dimensions `x`, `colour` and `statistic` (mean, low, high).
+    x, colour : str
+        Names of the dimension of the x axis and of the dimension with one line for each value.
+    palette : mapping of str to str
+        Colour of each series, in the order of the legend. Other series are left out.
+    sides : tuple of AxisStyle
+        Styles of the x axis and the y axis.
+    legend : str or None
+        Title of the legend.
+    model : DataArray, optional
+        Means from formulas, in SI units, with the dimensions `x` and `colour`, for some or all of the series.
+    basis : tuple of str
+        Names in the legend of the simulated values and of the formulas, by default "simulated" and "model".
+
+    Returns
+    -------
+    LayerChart
+        Whiskers, lines and points, as layers of one chart (Altair).
+
+    Raises
+    ------
+    InputError
+        If `summary` has no dimension `statistic`, or if an argument is invalid.
     """
     whisker, point = _whiskers_and_points(summary, x, colour, palette, sides, legend)
     rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor).assign(basis=basis[0])
@@ -283,7 +359,24 @@ def level(
     factor: Finite = 1.0,
     place: Literal["above left", "below right"] = "above left",
 ) -> Layered:
-    """Return a thin horizontal line across a panel at `value` multiplied by `factor`, with its name."""
+    """Return a thin horizontal line across a panel at `value` multiplied by `factor`, with its name.
+
+    Parameters
+    ----------
+    value : float
+        Height of the line, in an SI unit.
+    words : str
+        Name of the line.
+    factor : float
+        Factor from the SI unit to the unit of the y axis, by default 1.
+    place : str
+        Position of the name: "above left", the default, or "below right".
+
+    Returns
+    -------
+    LayerChart
+        The line and its name, as a layer over a chart with a numeric y axis (Altair).
+    """
     rows = pd.DataFrame({"level": [value * factor], "words": [words]})
     rule = alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="level:Q")
     ways = {
@@ -324,6 +417,33 @@ def bars(
     """Return one bar for each value of `x` with its interval and its number.
 
     A dash across the bar marks the paper's number.
+
+    Parameters
+    ----------
+    summary : DataArray
+        Values in SI units over the dimensions `x` and `statistic` (mean, low, high).
+    x : str
+        Name of the dimension with one bar for each value.
+    titles : tuple of str
+        Titles of the x axis and the y axis, with units.
+    factor : float
+        Factor from the SI unit to the unit of the y axis, above 0; 1 by default.
+    order : sequence of str, optional
+        The values of `x` from left to right, by default in the order of the data.
+    paper : mapping of str to float, optional
+        Numbers of the paper by value of `x`, in the unit of the y axis.
+    form : str
+        Format of the numbers on the bars, by default ",.1f" (one decimal place).
+
+    Returns
+    -------
+    LayerChart
+        Bars, whiskers, numbers and dashes, as layers of one chart (Altair).
+
+    Raises
+    ------
+    InputError
+        If `summary` has no dimension `statistic`, or if an argument is invalid.
     """
     rows, said = table(summary, factor), dict(paper or {})
     sort = list(order or rows[x].unique())
@@ -355,7 +475,22 @@ def paper_points(
     x: str,
     titles: Annotated[tuple[str, str], TITLES],
 ) -> alt.Chart:
-    """Return the paper's numbers as diamonds, as a layer over curves."""
+    """Return the paper's numbers as diamonds, as a layer over curves.
+
+    Parameters
+    ----------
+    points : sequence of pair of float
+        Positions on the x axis and the y axis, in the units of the axes.
+    x : str
+        Name of the dimension of the x axis.
+    titles : tuple of str
+        Titles of the x axis and the y axis, with units.
+
+    Returns
+    -------
+    Chart
+        The diamonds (Altair).
+    """
     said = pd.DataFrame(points, columns=[x, "paper"]).assign(series="paper")
     return (
         alt.Chart(said)

@@ -43,8 +43,22 @@ def finished(
 ) -> alt.TopLevelMixin:
     """Give the chart its title and the common theme, and return it.
 
-    says: the lines below the title: first the finding, then the content of the chart. legends: position of the legends.
-    If they are below a row of panels, the row keeps the full width.
+    Parameters
+    ----------
+    chart : TopLevelMixin
+        The chart (Altair). It is changed, not copied.
+    title : str
+        Title of the chart.
+    *says : str
+        The lines below the title: first the finding, then the content of the chart. Long lines are wrapped.
+    legends : str
+        Position of the legends: "right", the default, or "bottom". If they are below a row of panels, the row keeps the
+        full width.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The same chart.
     """
     length = LINE if isinstance(chart, alt.Chart | alt.LayerChart) else LONG_LINE
     found, *drawn = says or ("",)

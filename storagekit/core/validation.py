@@ -73,7 +73,18 @@ def traced(*values) -> bool:
 
 
 def shown(value) -> str:
-    """Return the text for a value in a message: numbers and words in full, other values as type and package."""
+    """Return the text for a value in a message: numbers and words in full, other values as type and package.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+
+    Returns
+    -------
+    str
+        The text. Long text is shortened.
+    """
     if isinstance(value, type) or inspect.isroutine(value):
         return f"the {'class' if isinstance(value, type) else 'function'} {value.__name__}"
     kind = type(value)
@@ -314,7 +325,25 @@ def text(label: str, value: Any) -> str:
 
 
 def called(label: str, value: Any) -> Any:
-    """Return a value if it can be called."""
+    """Return a value if it can be called.
+
+    Parameters
+    ----------
+    label : str
+        Name of the argument, for the message of the error.
+    value : object
+        The value.
+
+    Returns
+    -------
+    callable
+        The value, unchanged.
+
+    Raises
+    ------
+    InputError
+        If the value cannot be called.
+    """
     if callable(value):
         return value
     raise InputError(f"{label} {shown(value)}: give a function")

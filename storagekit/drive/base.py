@@ -16,7 +16,15 @@ from storagekit.core.system_facts import SystemFacts, SystemPart
 
 
 class Arm(NamedTuple):
-    """Position of the arm: its cylinder, and the head that was used last."""
+    """Position of the arm.
+
+    Parameters
+    ----------
+    cylinder : array of int, shape `[*row]`
+        The cylinder, from 0.
+    head : array of int, shape `[*row]`
+        The head that was used last, from 0.
+    """
 
     cylinder: Int[AnyArray, "*#row"]
     head: Int[AnyArray, "*#row"]
@@ -25,12 +33,22 @@ class Arm(NamedTuple):
 class Target(NamedTuple):
     """Location of a request on a drive.
 
-    cylinder, head: cylinder and head of its first sector. angle: angle at which its first sector begins, turns from the
-    index mark, in [0, 1). transfer: time in seconds from the start of its first sector to the end of its last sector,
-    including track and cylinder crossings. end: position of the arm at the end of its last sector. again: number of
-    additional turns of a write: 1 if the write covers only part of a physical sector (the drive reads this sector and
-    writes it one turn later), otherwise 0; None on drives with sectors of 512 bytes. sector, count: address and number
-    of sectors of the request on drives with a buffer, otherwise None.
+    Parameters
+    ----------
+    cylinder, head : array of int, shape `[*row]`
+        Cylinder and head of its first sector.
+    angle : array of float, shape `[*row]`
+        Angle at which its first sector begins, turns from the index mark, in [0, 1).
+    transfer : array of float, shape `[*row]`
+        Time in seconds from the start of its first sector to the end of its last sector, including track and cylinder
+        crossings.
+    end : Arm
+        Position of the arm at the end of its last sector.
+    again : array of float, shape `[*row]`, or None
+        Number of additional turns of a write: 1 if the write covers only part of a physical sector (the drive reads
+        this sector and writes it one turn later), otherwise 0; None on drives with sectors of 512 bytes.
+    sector, count : array of int, shape `[*row]`, or None
+        Address and number of sectors of the request on drives with a buffer, otherwise None.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -44,7 +62,15 @@ class Target(NamedTuple):
 
 
 class Positioning(NamedTuple):
-    """Time in seconds until the first sector is under the head: seek (with overhead and settling), then rotation."""
+    """Time until the first sector is under the head: the arm moves, and then the platter turns.
+
+    Parameters
+    ----------
+    seek : array of float, shape `[*row]`
+        Time of the movement of the arm, with overhead and settling, seconds.
+    rotation : array of float, shape `[*row]`
+        Rotational latency after this movement, seconds.
+    """
 
     seek: Float[AnyArray, "*#row"]
     rotation: Float[AnyArray, "*#row"]
@@ -151,8 +177,14 @@ class Through(AbstractMechanics):
 class HostAccess(NamedTuple):
     """An access as the host of the drive observes it.
 
-    positioning: time of seek and rotation, seconds. transfer: time in seconds from the end of the positioning to the
-    completion. after: state of the buffer after the access, with times in seconds from the beginning of the access.
+    Parameters
+    ----------
+    positioning : Positioning
+        Time of seek and rotation, seconds.
+    transfer : array of float, shape `[*row]`
+        Time in seconds from the end of the positioning to the completion.
+    after : pytree of arrays
+        State of the buffer after the access, with times in seconds from the beginning of the access.
     """
 
     positioning: Positioning

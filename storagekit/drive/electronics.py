@@ -224,7 +224,20 @@ def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
 def known_electronics(name: Annotated[str | Path, drive_name]) -> Electronics | None:
     """Return the parameters of controller, bus and buffer of a drive, or None if its file has no such parameters.
 
-    See `load_electronics`.
+    Parameters
+    ----------
+    name : str or path
+        Name of a drive (`drive_names()`), or a drive file (JSON or DiskSim's).
+
+    Returns
+    -------
+    Electronics or None
+        The parameters, with times in seconds.
+
+    Raises
+    ------
+    InputError
+        If there is no such drive, or if a parameter is impossible.
     """
     path = drive_path(name)
     facts = disksim_electronics(path) if is_disksim(path) else file_facts(path).get("electronics")

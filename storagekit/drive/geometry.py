@@ -117,16 +117,43 @@ def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
 
 
 class Geometry(eqx.Module):
-    """The zones of a drive, within which tracks are equally long.
+    """The zones of a drive. All tracks of a zone have the same number of sectors.
 
-    Each field has one number for each zone, except `heads`, `capacity` (sectors), `span` (cylinders) and `serpentine`,
-    which describe the drive.
-
-    track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: number of tracks and
-    of data sectors of a group of cylinders that shares spares. group_spares: number of spare sectors of the group that
-    are on a track with data, so that the platter has to turn past these sectors. begin, close: rotation of the platter
-    (`SectorLocation.passed`) at the zone's first data sector, and at the end of its last data sector. onward: distance
-    from the end of the last data sector to the data of the next zone, including spare cylinders, in cylinders.
+    Parameters
+    ----------
+    first_sector : array of int, shape `[zone]`
+        Address of the first data sector.
+    first_cylinder, cylinders : array of int, shape `[zone]`
+        First cylinder, and number of cylinders.
+    sectors_per_track : array of int, shape `[zone]`
+        Number of sectors of a track, including spares.
+    track_spares : array of int, shape `[zone]`
+        Number of sectors at the end of each track that hold no data.
+    track_skew, cylinder_skew : array of int, shape `[zone]`
+        Distance in sectors by which the next track of the same cylinder, or of the next cylinder, begins later.
+    first_offset : array of int, shape `[zone]`
+        Distance from the index mark to the first sector of the zone, sectors.
+    reserved : array of int, shape `[zone]`
+        Number of sectors at the start of the zone that have no address.
+    group_tracks, group_sectors : array of int, shape `[zone]`
+        Number of tracks and of data sectors of a group of cylinders that shares spares.
+    group_spares : array of int, shape `[zone]`
+        Number of spare sectors of the group that are on a track with data, so that the platter has to turn past these
+        sectors.
+    begin, close : array of int, shape `[zone]`
+        Rotation of the platter (`SectorLocation.passed`) at the zone's first data sector, and at the end of its last
+        data sector, in sectors.
+    onward : array of int, shape `[zone]`
+        Distance from the end of the last data sector to the data of the next zone, including spare cylinders, in
+        cylinders; 0 for the last zone.
+    heads : int
+        Number of tracks of a cylinder.
+    serpentine : int
+        1 if odd cylinders use their heads in reverse order, otherwise 0.
+    capacity : int
+        Number of data sectors of the drive.
+    span : int
+        Number of cylinders of the drive.
     """
 
     first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)

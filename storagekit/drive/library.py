@@ -29,7 +29,13 @@ def drive_name(label: str, value: Any) -> str | PathLike:
 
 
 def drive_names() -> list[str]:
-    """Return the names that `load_drive` accepts: the drive files (JSON) and data sheets (TOML) in data/drives."""
+    """Return the names that `load_drive` accepts: the drive files (JSON) and data sheets (TOML) in data/drives.
+
+    Returns
+    -------
+    list of str
+        The names, sorted.
+    """
     return sorted(drive_files())
 
 

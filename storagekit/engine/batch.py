@@ -263,10 +263,15 @@ def steps(
     ----------
     runner : Runner
         The simulation.
-    amount, progress, by
-        See `execute`.
+    amount : float
+        Value that the sum `by` must reach in every run, in the unit of the sum.
+    progress : callable
+        Function that is called after each part. Its argument is the lowest value that the sum has in any run. By
+        default it does nothing.
     stride : int
-        Number of chunks of events in each part, by default 8.
+        Number of chunks of events in each part, at least 1; 8 by default.
+    by : str
+        Name of the sum, by default "answered", the number of completed requests.
 
     Yields
     ------
@@ -302,7 +307,7 @@ def lanes_of(scenario: Annotated[Scenario, SCENARIO], members: Annotated[np.ndar
     scenario : Scenario
         The stacked scenario.
     members : array of int
-        Numbers of the runs.
+        Positions of the runs in the stacked scenario, from 0.
 
     Returns
     -------

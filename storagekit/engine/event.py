@@ -31,10 +31,12 @@ class Report(NamedTuple):
         Time in seconds since the previous event.
     answered : RequestCompleted
         The request that completed.
-    admitted, held_up : array of bool, shape `[1, *batch]`
-        Whether a request was admitted, and whether it had waited for a slot.
+    admitted : array of bool, shape `[1, *batch]`
+        Whether a request was admitted.
     entered : array of float32, shape `[1, *batch]`
         Time in seconds until the admission of this request.
+    held_up : array of bool, shape `[1, *batch]`
+        Whether this request had waited for a slot.
     admission : Admission
         Result of the admission of this request.
     lost : array of int32, shape `[1, *batch]`
@@ -51,9 +53,9 @@ class Report(NamedTuple):
     further : array of bool, shape `[1, *batch]`
         Whether other drives had already claimed as many parts of the request as the request needs.
     contested : array of bool, shape `[1, *batch]`
-        Whether the request is contested for the first time.
+        Whether `further` is true for the first time for this request.
     twice : array of bool, shape `[1, *batch]`
-        Whether more drives serve the request than it needs.
+        Whether, with this drive, more drives serve the request than it needs.
     served : array of bool, shape `[drive, *batch]`
         Mask of the drive whose choice became final.
     seek, rotation, transfer : array of float32, shape `[1, *batch]`

@@ -56,8 +56,8 @@ class Sum:
         not count. The shape of the value is `[1, *batch]`, or `[drive, *batch]` with `by_drive`, or `[row, *batch]`
         with `along`.
     kind : type
-        int for counts, float for measured values, by default float. Both have 32 bits and are stored after each chunk
-        of events.
+        Type of the values: int for counts, or float for measured values, by default float. Both have 32 bits and are
+        stored after each chunk of events.
     by_drive : bool
         Whether there is one value for each drive, by default False.
     along : mapping of str to sequence of float

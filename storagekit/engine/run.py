@@ -337,7 +337,7 @@ class Runner:
 
     @property
     def admitted(self) -> int:
-        """Number of requests that have entered, the largest of all runs."""
+        """Return the largest number of requests that have entered the system in any run."""
         return int(np.max(np.asarray(self.run.first)))
 
     def feed(self, arrivals: AbstractArrivals) -> None:

@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 class LabPage:
     """A page of the lab.
 
-    title, lead: plain text at the top of an exported page. board: function that returns the interactive part, a
-    `Board`. The arguments of this function are initial values of controls.
+    Parameters
+    ----------
+    title, lead : str
+        Plain text at the top of an exported page: the title, and the introduction below it.
+    board : callable
+        Function that returns the interactive part, a `Board`. Its arguments are initial values of controls.
+
+    Raises
+    ------
+    InputError
+        If `board` cannot be called.
     """
 
     title: str

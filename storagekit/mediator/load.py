@@ -49,8 +49,14 @@ class SessionClass:
         Size of the object, bytes.
     share : float
         Relative frequency of the class, normalized by the sum over all classes; 1 by default.
-    write, group, buffer, confidence
-        As in `Request`.
+    write : bool
+        Whether the object is written; False by default.
+    group : int, optional
+        Number of data blocks for each parity block; by default there is no redundancy.
+    buffer : int
+        Largest stripe that the client can buffer, bytes; 4 MB by default.
+    confidence : float
+        Required probability that all stripes meet their deadlines; 0.99 by default.
     name : str
         Name of the class in reports; empty by default.
 
@@ -80,7 +86,15 @@ class SessionClass:
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over batches and the half width of its 95% confidence interval, from Student's t distribution."""
+    """A mean over batches, and its 95% confidence interval from Student's t distribution.
+
+    Parameters
+    ----------
+    mean : float
+        The mean, in the unit of the measure.
+    half_width : float
+        Half of the width of the interval, in the same unit; infinite for a single batch.
+    """
 
     mean: float
     half_width: float

@@ -17,13 +17,35 @@ _CLUSTER, _LAYOUT = instance_of(Cluster), instance_of(StripeLayout)
 
 @validate
 def storage_overhead(layout: Annotated[StripeLayout, _LAYOUT]) -> float:
-    """Return the number of parity bytes divided by the size of the object. A short last stripe is included."""
+    """Return the number of parity bytes divided by the size of the object. A short last stripe is included.
+
+    Parameters
+    ----------
+    layout : StripeLayout
+        The layout of the object.
+
+    Returns
+    -------
+    float
+        The ratio; 0 without parity.
+    """
     return extra_write_bytes(layout) / layout.size
 
 
 @validate
 def extra_write_bytes(layout: Annotated[StripeLayout, _LAYOUT]) -> int:
-    """Return the number of parity bytes that a write of the object sends over the network and to disk."""
+    """Return the number of parity bytes that a write of the object sends over the network and to disk.
+
+    Parameters
+    ----------
+    layout : StripeLayout
+        The layout of the object.
+
+    Returns
+    -------
+    int
+        Bytes; 0 without parity.
+    """
     if not layout.parity:
         return 0
     full, rest = divmod(layout.size, layout.stripe_bytes)
@@ -35,9 +57,21 @@ def extra_write_bytes(layout: Annotated[StripeLayout, _LAYOUT]) -> int:
 
 @validate
 def check_seconds(cluster: Annotated[Cluster, _CLUSTER], layout: Annotated[StripeLayout, _LAYOUT]) -> float:
-    """Return the time that the client's processor needs for the check data of a full stripe, seconds; 0 without parity.
+    """Return the time that the client's processor needs for the check data of a full stripe.
 
     The computation reads each data byte of the stripe once.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster, whose client computes the check data.
+    layout : StripeLayout
+        The layout of the object.
+
+    Returns
+    -------
+    float
+        Seconds; 0 without parity.
     """
     return float(cluster.client.check_seconds(layout.stripe_bytes)) if layout.parity else 0.0
 

@@ -33,7 +33,12 @@ stripe_unit = partial(replace(SECTORS, unit="sectors"), "a stripe unit of")
 class Location(NamedTuple):
     """The location of requests in a layout that stores all parts of a request at the same address on their drives.
 
-    target: location of replica 0 of part 0. home: the drive that holds part 0.
+    Parameters
+    ----------
+    target : Target
+        Location of replica 0 of part 0. For drives of several kinds, it is a structure with one location for each kind.
+    home : array of int, shape `[*row]`
+        The drive that holds part 0.
     """
 
     target: Any
@@ -300,7 +305,15 @@ def of_part(
 
 
 class Reach(NamedTuple):
-    """The positioning time of the nearest replica, and the number of this replica."""
+    """The nearest replica of a part.
+
+    Parameters
+    ----------
+    positioning : Positioning
+        The positioning time of this replica, seconds.
+    replica : array of int, shape `[*row]`
+        The number of this replica.
+    """
 
     positioning: Positioning
     replica: Int[AnyArray, "*#row"]

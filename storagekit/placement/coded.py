@@ -19,10 +19,10 @@ class Coded(AbstractPlacement):
     Parameters
     ----------
     data : int
-        m, the number of fragments that a read needs, at least 1 and at most `fragments`; one value, or one value
-        for each run.
+        Number m of fragments that a read needs, at least 1 and at most `fragments`; one value, or one value for each
+        run.
     fragments : int
-        n, the number of fragments, 1 to 32; one value, or one value for each run.
+        Number n of fragments, 1 to 32; one value, or one value for each run.
 
     Raises
     ------

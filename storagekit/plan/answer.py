@@ -24,7 +24,7 @@ class Answer(ABC):
 
     @property
     def assumption_groups(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the assumptions by what they are about; by default one group without a name."""
+        """Return the assumptions by topic; by default one group without a name."""
         return {"": self.assumptions}
 
     @property

@@ -42,7 +42,7 @@ class SRArrays(Family):
     Parameters
     ----------
     replicas, mirrors : int
-        Maximum number of rotational replicas, and maximum number of mirrors.
+        Maximum number of rotational replicas, by default 6, and maximum number of mirrors, by default 4.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class ParityRAID(Family):
     Parameters
     ----------
     parities, group : int
-        Maximum number of parity disks in a group, and maximum number of disks in a group.
+        Maximum number of parity disks in a group, by default 3, and maximum number of disks in a group, by default 24.
     full_stripes : bool
         Whether to include schemes that divide a request over the data disks of a group, for requests with at least 64 KB
         for each of these disks; true by default.
@@ -106,8 +106,8 @@ class Code(Family):
     data, parities : int
         Number of disks with data, and number of parity disks, in a group.
     declustered : bool
-        Whether the groups are on changing disks (`placement.DeclusteredParity`): all disks then serve requests, their spare
-        space is distributed over all of them, and all share the work of a lost disk. By default false.
+        Whether the groups consist of other disks in each slice of the disks (`placement.DeclusteredParity`). All disks
+        then serve requests, have a part of the spare space, and share the work of a lost disk. By default false.
 
     Raises
     ------
@@ -147,7 +147,7 @@ class ReplicatedBricks(Family):
     Parameters
     ----------
     copies : int
-        Maximum number of copies, at least 2.
+        Maximum number of copies, at least 2; by default 3.
 
     Raises
     ------
@@ -190,7 +190,7 @@ class Protocols(Family):
     Parameters
     ----------
     copies : int
-        Maximum number of copies, at least 2.
+        Maximum number of copies, at least 2; by default 2.
     dispatchers : sequence of (str, AbstractDispatch)
         Pairs of a name and a dispatcher; by default ARS, and the shorter of two queues.
 
@@ -226,7 +226,7 @@ class SplitTransfers(Family):
     Parameters
     ----------
     ways : sequence of int
-        Numbers of disks over which a request is split: 2, 4 or 8.
+        Numbers of disks over which a request is split, some of 2, 4 and 8; by default all three.
 
     Raises
     ------

@@ -38,7 +38,8 @@ class Candidate:
     used : float
         Share of the cylinders that the data occupy on the fullest disk.
     paper_latency, paper_throughput : float
-        Latency from equation 9 of srarray, and throughput from its equations 12 to 16, with D_r D_m instead of D_r.
+        Predictions with the equations of the paper: latency in seconds (srarray, equation 9), and throughput in requests
+        a second (equations 12 to 16). D_r D_m replaces D_r in these equations.
     """
 
     layout: Layout
@@ -253,8 +254,10 @@ class SizeAnswer(Answer):
 
         Parameters
         ----------
-        seeds, requests
-            See `LayoutAnswer.check`.
+        seeds : int
+            Number of independent runs, at least 2.
+        requests : int, optional
+            Number of requests in each run; by default enough for an error of about 1%.
 
         Returns
         -------

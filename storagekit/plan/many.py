@@ -71,11 +71,25 @@ def rank_many(
 
     Parameters
     ----------
-    disks, full_seek, revolution, read_share, queue, locality, background, overhead, data : array_like
-        Arrays that broadcast. full_seek, revolution and overhead are times of the drive in seconds; for the other
-        arguments see `plan.array`.
-    objective, scheduler, mirrors, most_replicas
-        See `plan.array`.
+    disks : array_like
+        Number of disks. The shapes of this array and of the arrays below broadcast.
+    full_seek, revolution : array_like
+        Times of the drive in seconds: a seek over all cylinders, and a revolution of the platter.
+    read_share, queue, locality, background : array_like
+        As in `plan.array`: the share of reads, the number of outstanding requests per disk, the locality L (by default
+        1), and the share of the writes that propagate their copies in idle time (by default 0).
+    overhead : array_like
+        Overhead T_o of the drive, seconds, by default 0.
+    data : array_like
+        Size of the data set divided by the capacity of one drive, by default 1.
+    objective : MinMean or MaxThroughput, optional
+        Objective of every question, by default `MinMean()`.
+    scheduler : Scheduler, optional
+        Scheduler for the predicted throughput, by default `RLOOK()`.
+    mirrors : int, optional
+        D_m, the number of copies of a block on different disks; 1 by default, None for any number.
+    most_replicas : int
+        Maximum number of copies on one disk, by default 6.
 
     Returns
     -------

@@ -100,10 +100,14 @@ def price_ratio(*, memory_price: float, memory_size: float, disk_price: float, d
 
     Parameters
     ----------
-    memory_price, disk_price : float
-        Prices, in one currency.
-    memory_size, disk_size : float
-        Sizes in bytes.
+    memory_price : float
+        Price of the memory.
+    memory_size : float
+        Size of the memory, bytes.
+    disk_price : float
+        Price of the disk, in the currency of `memory_price`.
+    disk_size : float
+        Size of the disk, bytes.
 
     Returns
     -------

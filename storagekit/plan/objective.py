@@ -134,7 +134,7 @@ class MinCost(Objective):
     Raises
     ------
     InputError
-        If the share is impossible.
+        If `busiest` is out of range.
     """
 
     busiest: Share = BUSIEST

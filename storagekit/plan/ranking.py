@@ -68,7 +68,7 @@ def schemes(
         `MaxThroughput()` (default with `outstanding`), `MinMean()` (default with `rate`), `MinP99()`, `MinP95()`,
         `MinCost()` or `MaxCapacity()`.
     tolerate : int
-        Number of lost disks that a scheme must tolerate.
+        Number of lost disks that a scheme must tolerate, by default 0.
     mean, p99 : float, optional
         Limits of the mean and of the 99th percentile of the response time, seconds.
     price, budget : float, optional

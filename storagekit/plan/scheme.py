@@ -132,9 +132,9 @@ class Scheme(ABC):
         return self.disks * capacity / self.shape.room
 
     def after_loss(self, reads: float) -> DegradedWork | None:
-        """Return the work of the disks while one disk is lost; None, the default, without a formula or redundancy.
+        """Return the work of the disks while one disk is lost.
 
-        reads: share of reads.
+        The result is None, the default, if there is no formula or no redundancy. reads: share of reads.
         """
         return None
 
@@ -144,9 +144,10 @@ class Scheme(ABC):
         return self.shape.room, self.shape.written
 
     def redundancy(self, capacity: float) -> Redundancy | None:
-        """Return the groups whose loss loses data, with `capacity` bytes of data on each disk.
+        """Return the groups of disks and the number of lost disks that a group tolerates.
 
-        The result is None if a loss depends on which disks are lost. This is the default.
+        The result is None, the default, if a data loss also depends on the choice of the lost disks. capacity: bytes of
+        data on each disk.
         """
         return None
 
@@ -558,7 +559,18 @@ class CopiesScheme(Scheme):
 
 @dataclass(frozen=True)
 class Hashed(CopiesScheme):
-    """Replicated bricks; a hash of the address selects the replica (dsptf, section 4)."""
+    """Replicated bricks; a hash of the address selects the replica (dsptf, section 4).
+
+    Parameters
+    ----------
+    bricks, copies : int
+        Number of bricks with one disk each, and number of copies of each block.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
 
     @cached_property
     def shape(self):
@@ -577,7 +589,18 @@ class Hashed(CopiesScheme):
 
 @dataclass(frozen=True)
 class DSPTFCopies(CopiesScheme):
-    """Replicated bricks; D-SPTF selects the replica (dsptf, section 3). There is no network latency."""
+    """Replicated bricks; D-SPTF selects the replica (dsptf, section 3). There is no network latency.
+
+    Parameters
+    ----------
+    bricks, copies : int
+        Number of bricks with one disk each, and number of copies of each block.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
 
     @cached_property
     def shape(self):

@@ -67,7 +67,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     small : tuple of str
         Schemes that tolerate the failures, but are too small for the data.
     long : tuple of str
-        Schemes with enough capacity and rotational replicas that the largest transfer is too long for.
+        Schemes with enough capacity whose rotational replicas are too close: the transfer of the largest request does not
+        end before the next replica reaches the head.
     binding : Binding
         The reason why no scheme is feasible; the constraint "none" if a scheme is feasible.
     """
@@ -97,12 +98,12 @@ class SchemesAnswer(RankedAnswer[Prediction]):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Return the assumptions of the answer as sentences, first those about the data."""
+        """Return the assumptions of the answer as sentences, beginning with the assumptions about the data."""
         return tuple(line for group in self.assumption_groups.values() for line in group)
 
     @property
     def assumption_groups(self) -> dict[str, tuple[str, ...]]:
-        """Return the assumptions of the answer as sentences, by what they are about."""
+        """Return the assumptions of the answer as sentences, by topic."""
         needs, every = self.needs, (*self.ranking, *self.refused)
         data = [
             f"{needs.data / _TB:g} TB of data, the capacity of {needs.data / needs.capacity:.3g} of the {needs.disks} drives,"
@@ -180,7 +181,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Return what limits the recommended scheme, one sentence each: overload after a failure, high utilization, sizes."""
+        """Return the limits of the recommended scheme as sentences: overload after a failure, high utilization, sizes."""
         return warnings_of(self.needs, self.recommended) if self.recommended else ()
 
     def check(self, *, schemes: int = 3, seeds: int = 16, requests: int | None = None) -> Check:
@@ -392,7 +393,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         refill: Span = 0.0,
         years: Positive = 1.0,
     ) -> NextPurchase:
-        """Return the effect of each thing that one could buy for an array, from the largest gain for its cost.
+        """Return the effect of each possible change of an array, ranked by gain per cost.
 
         The changes are: more disks, another drive for all disks, a cache, another scheme, and with `refill` a spare disk.
 
@@ -403,23 +404,29 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         scheme : str, optional
             Name of the present scheme; by default the recommended one.
         more : int
-            Numbers of disks from 1 to this number are tried, by default 4. The fewest disks with which the present scheme
-            gets a further group are tried too, if they are at most 24.
+            Largest number of additional disks to try, by default 4; all numbers from 1 are tried. The smallest number with
+            which the present scheme gets a further group is tried too, if it is at most 24.
         drives : mapping of str to (Drive, float)
             Other drives by name, each with its price. One replaces all disks.
         caches : sequence of ReadCache
-            Caches in front of the disks. They need a rate.
+            Caches in front of the disks, for questions with a rate.
         budget : float, optional
             Limit of the cost of a change.
         by : {"mean", "p95", "p99", "throughput", "capacity", "durability"}, optional
-            Measure by which changes are ranked; by default that of the goal, and the mean for the goal `MinCost()`.
+            Measure by which changes are ranked. By default it is the measure of the goal, or "mean" for the goal
+            `MinCost()`.
         failures : Failures, optional
-            Annual failure rate of a disk: adds the probability of a data loss. It needs a rate.
-        detection, bit_error_rate, years : float
-            See `durability`.
+            Annual failure rate of a disk, for questions with a rate. With it, each change also has a probability of a data
+            loss.
+        detection : float
+            Mean time in seconds from a failure to the start of the rebuild, by default 0; see `durability`.
+        bit_error_rate : float
+            Probability that a bit cannot be read, by default 0.
         refill : float
             Mean time in seconds until an ordered disk arrives, with `failures`. By default 0: a spare disk is always
             available, and further spares do not change the durability. Less than a second counts as 0.
+        years : float
+            Duration for the probability of a data loss, by default 1 year.
 
         Returns
         -------

@@ -137,7 +137,7 @@ class Change:
     name : str
         The change.
     cost : float
-        Its cost; 0 for another scheme on the same disks.
+        Cost of the change, in the currency of the prices; 0 for another scheme on the same disks.
     before, after : Measures
         The measures without and with the change.
     by : str
@@ -148,7 +148,7 @@ class Change:
         The requirements of the disks after the change. With a cache, their rate and share of reads are those of the
         misses.
     worse : bool
-        Whether the change adds an overload after the loss of a disk. Such a change is not recommended.
+        Whether the change adds an overload after the loss of a disk, by default false. Such a change is not recommended.
     """
 
     name: str
@@ -267,7 +267,7 @@ class Change:
         Returns
         -------
         bool
-            Whether it does.
+            True for an improvement.
 
         Raises
         ------
@@ -301,14 +301,16 @@ def order_in(by: str, one: Change) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class NextPurchase(RankedAnswer[Change]):
-    """Changes of an array, those with the largest gain per cost first.
+    """The changes of an array, ranked by gain per cost.
+
+    The ranking begins with improvements that cost nothing.
 
     Parameters
     ----------
     present : Prediction
         The array without a change.
     before : Measures
-        Its measures.
+        The measures of this array.
     by : str
         Name of the measure of the ranking, from `MEASURES`.
     ranking : tuple of Change
@@ -353,12 +355,12 @@ class NextPurchase(RankedAnswer[Change]):
 
     @property
     def purchase(self) -> Change | None:
-        """Return the improvement with the largest gain per cost that has a cost; None if nothing with a cost helps."""
+        """Return the purchase with the largest gain per cost; None if no purchase is an improvement."""
         return self.best_for(self.by)
 
     @validate
     def best_for(self, by: MeasureName) -> Change | None:
-        """Return the purchase with the largest gain per cost in one measure; None if none improves it.
+        """Return the purchase with the largest gain per cost in one measure; None if no purchase improves the measure.
 
         Parameters
         ----------

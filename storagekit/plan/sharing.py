@@ -21,7 +21,7 @@ def shares(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Po
     streams : mapping of str to Stream
         The streams, keyed by name.
     policy : str
-        "total": the streams share all bricks together (TOTAL-DSFQ, or HYBRID-DSFQ if any stream has a minimum).
+        "total", the default: the streams share all bricks together (TOTAL-DSFQ, or HYBRID-DSFQ if a stream has a minimum).
         "single": the streams share each brick separately. Minimums then have no effect, because the weight of each
         stream already gives at least its minimum share of each brick.
 

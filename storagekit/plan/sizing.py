@@ -60,14 +60,22 @@ def size(
         The drive of all disks.
     goal : ResponseGoal or ThroughputGoal
         The goal.
-    read_share, data, locality, background, overhead, most_replicas
-        See `plan.array`.
+    read_share : float
+        Share of reads, 0 to 1.
+    data : float
+        Size of the data set divided by the capacity of one drive, by default 1.
+    locality : float
+        Locality L, by which seek distances are divided, by default 1.
+    background : float
+        Share of the writes that propagate their copies in idle time, by default 0; see `plan.array`.
     mirrors : int
-        Exact number of copies of a block on different disks; 2 copies tolerate the loss of one disk.
+        Exact number of copies of a block on different disks, by default 1; 2 copies tolerate the loss of one disk.
+    overhead : float, optional
+        Overhead T_o in seconds, which replaces the overhead of the drive.
     price, budget : float, optional
         Price of one disk, and limit of the price of all disks, in one currency.
-    most_disks : int
-        Maximum number of disks.
+    most_disks, most_replicas : int
+        Maximum number of disks, by default 256, and maximum number of copies on one disk, by default 6.
 
     Returns
     -------

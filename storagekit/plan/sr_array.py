@@ -52,7 +52,7 @@ def array(
     queue : float
         Number of outstanding requests per disk.
     locality : float
-        Locality L, by which seek distances are divided.
+        Locality L, by which seek distances are divided, by default 1.
     objective : MinMean or MaxThroughput
         `MinMean()` by default, for the mean response time of single requests, or `MaxThroughput()`.
     scheduler : Scheduler
@@ -66,9 +66,9 @@ def array(
         Overhead T_o in seconds, which replaces the overhead of the drive.
     data : float
         Size of the data set divided by the capacity of one drive, or by the mean capacity if there are several kinds of
-        drives.
+        drives; by default 1.
     most_replicas : int
-        Maximum number of copies on one disk.
+        Maximum number of copies on one disk, by default 6.
 
     Returns
     -------

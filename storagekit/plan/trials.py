@@ -107,13 +107,13 @@ def random_questions(
     count : int
         Number of questions.
     seed : int
-        Seed of the random numbers.
+        Seed of the random numbers, by default 0.
     real : sequence of Drive
-        Drives that replace the random drives in a share of the questions.
+        Drives that replace the random drives in a share of the questions, by default none.
     share : float
-        Share of the questions with a drive from `real`, 0 to 1.
+        Share of the questions with a drive from `real`, 0 to 1; by default 0.25. It has no effect if `real` is empty.
     most_disks : int
-        Maximum number of disks.
+        Maximum number of disks, by default 48.
 
     Returns
     -------
@@ -161,23 +161,23 @@ def plan_against_simulation(
     questions : sequence of RandomQuestion
         The questions.
     seed : int
-        First seed of the simulations.
+        First seed of the simulations, by default 0.
     effort : float
-        Factor on the number of simulated requests; 1 gives means with an error of about half a percent.
+        Factor on the number of simulated requests. The default, 1, gives means with an error of about half a percent.
     mirrors : int
-        D_m, the number of mirrors.
+        D_m, the number of mirrors, by default 1.
     cases : sequence of str
-        Names from `CASES`.
+        Names from `CASES`, by default all.
 
     Returns
     -------
     Dataset
-        Dimensions: case; rule ("plan" takes the first layout of the ranking, and "paper" rounds the optimum of the
-        formula down to possible whole numbers); and question. best: the best layout in the simulation. chosen: the
-        layout that the rule selects. best_figure, figure: simulated values of the best and of the chosen layout, in
-        seconds or requests a second. predicted: predicted value of the chosen layout. shortfall: relative loss of the
-        chosen layout against the best layout. within: share of the questions with a shortfall of at most 5%. Values are
-        NaN if no layout is feasible.
+        The dimensions are `case`, `rule` and `question`. The rule "plan" takes the first layout of the ranking. The rule
+        "paper" rounds the optimum of the formula down to possible whole numbers. `best` is the best layout in the
+        simulation, and `chosen` the layout that the rule selects. `best_figure` and `figure` are the simulated values of
+        these two layouts, in seconds or requests a second. `predicted` is the predicted value of the chosen layout.
+        `shortfall` is the relative loss of the chosen layout compared with the best layout. `within` is the share of the
+        questions with a shortfall of at most 5%. Values are NaN if no layout is feasible.
 
     Raises
     ------

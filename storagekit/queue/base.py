@@ -15,10 +15,24 @@ from storagekit.placement import AbstractPlacement
 class Queued(NamedTuple):
     """State of the queues when a queue acts.
 
-    waiting: mask of the waiting parts of each request. places: locations of the requests. sent: time at which each
-    request was sent to the bricks. busy: mask of the drives that have planned or started a part. brick: brick of each
-    drive. acts: mask of the drives of the bricks whose queue acts. which: the drive that has become idle; None if
-    the queue acts because parts have arrived.
+    Parameters
+    ----------
+    waiting : array of uint32, shape `[slot, *batch]`
+        Mask of the waiting parts of each request.
+    places : pytree of arrays
+        Locations of the requests.
+    sent : array of float, shape `[slot, *batch]`
+        Time at which each request was sent to the bricks, seconds from now.
+    busy : array of bool, shape `[drive, *batch]`
+        Mask of the drives that have planned or started a part.
+    brick : array of int, shape `[drive, *ones]`
+        Brick of each drive.
+    acts : array of bool, shape `[drive, *batch]`
+        Mask of the drives of the bricks whose queue acts.
+    which : array of int, shape `[1, *batch]`, or None
+        The drive that has become idle; None if the queue acts because parts have arrived.
+    placement : AbstractPlacement
+        The layout.
     """
 
     waiting: UInt32[Array, "slot *batch"]

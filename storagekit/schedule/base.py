@@ -13,11 +13,30 @@ from storagekit.placement import AbstractPlacement, Reach, nearest_replica
 class Choice(NamedTuple):
     """State of an idle drive, and of the requests in the slots.
 
-    layout: properties common to all drives. mechanics: mechanics of the drive at its present speed. which: number of
-    the drive. arm: position of its arm. angle: angle of its platter when the next access can start, turns. target:
-    locations of the requests on the drive. read: whether each request is a read. enqueue_time: time at which the drive
-    received each part, seconds from now or in a unit of the queue. part: part of each request that the drive holds.
-    usable: mask of the replicas that may be chosen; None if all may be chosen.
+    Parameters
+    ----------
+    layout : AbstractLayout
+        Properties common to all drives.
+    mechanics : AbstractMechanics
+        Mechanics of the drive at its present speed.
+    placement : AbstractPlacement
+        Layout of the blocks on the drives.
+    which : array of int, shape `[1, *batch]`
+        Number of the drive.
+    arm : Arm
+        Position of its arm.
+    angle : array of float, shape `[1, *batch]`
+        Angle of its platter when the next access can start, turns.
+    target : Target
+        Locations of the requests on the drive.
+    read : array of bool, shape `[slot, *batch]`
+        Whether each request is a read.
+    enqueue_time : array of float, shape `[slot, *batch]`
+        Time at which the drive received each part, seconds from now or in a unit of the queue.
+    part : array of int, shape `[slot, *batch]`
+        Part of each request that the drive holds.
+    usable : array of uint32, shape `[slot, *batch]`, or None
+        Mask of the replicas that may be chosen; None if all may be chosen.
     """
 
     layout: AbstractLayout

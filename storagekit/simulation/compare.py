@@ -66,7 +66,7 @@ def compare(
     scale : float
         Factor by which a trace runs faster than recorded, by default 1.
     measures : sequence of Measure
-        Measures in addition to the standard measures.
+        Measures in addition to the standard measures, by default none.
     depth : int, optional
         Number of outstanding requests of a closed loop over the trace: the next request arrives when a request
         completes. By default the requests arrive at the times of the trace.

@@ -51,26 +51,28 @@ def data_loss(
         The redundant data with their failures and repairs. Lifetimes may be Weibull distributed, and rebuild times may
         be Weibull distributed or constant.
     years : float
-        Duration in years of the length that the failures of the disks state, by default 1. All disks are new at its
-        beginning.
+        Duration, years, by default 1. The model gives the number of days of a year (`Failures.days`). All disks are new
+        at the beginning.
     trials : int
-        Least number of trials, by default 32,768. It is rounded up to a multiple of 512, or of 32,768 on an accelerator.
+        Smallest number of trials, by default 32,768. It is rounded up to a multiple of 512, or of 32,768 on an
+        accelerator.
     seed : int
         Seed of the random numbers, by default 0.
     bias : float
-        Limit of the probability of a failure before the next repair event, from 0.05 to 0.95, while a disk is failed; by
-        default 0.7. It changes only the width of the intervals.
+        While a disk is failed, the simulation makes a further failure before the next repair event more probable. `bias`
+        is the limit of this probability, from 0.05 to 0.95, by default 0.7. It changes the width of the intervals, but
+        not the expected values.
     level : float
         Confidence level of the intervals, above 0 and below 1, by default 0.95.
 
     Returns
     -------
     Dataset
-        `loss_probability` of all groups and `group_loss_probability` of one group or pool, with the dimension
-        `statistic` (mean, low, high), and `share` of the losses by `cause` (the last event). If the periods between two
-        times at which all disks work are independent, that is for exponential lifetimes and spares that are always
-        available, `mttdl_years` is the mean time to data loss of all groups. `likelihood_ratio` has a mean of 1, so its
-        interval shows whether the importance sampling works.
+        With the dimension `statistic` (mean, low, high): `loss_probability` of all groups, `group_loss_probability` of
+        one group or pool, `likelihood_ratio`, and `mttdl_years`, the mean time to data loss of all groups. The expected
+        value of `likelihood_ratio` is 1, so its interval shows whether the importance sampling works. `mttdl_years` is
+        present only for exponential lifetimes and spares that are always available, because only then the system starts
+        anew whenever all disks work. `share` is the share of the losses by `cause`, the last event.
 
     Raises
     ------
@@ -81,8 +83,8 @@ def data_loss(
     -----
     The module `loss_trial` describes the estimator. The mean time to data loss is the regenerative estimator: the mean
     length of a cycle, divided by the probability that a cycle ends in a loss. Intervals are those of the normal
-    distribution, with the delta method for a ratio. With a small number of trials, or extremely rare losses, they are
-    too narrow, as rare large weights may be missing.
+    distribution, with the delta method for a ratio. With few trials or extremely rare losses the intervals are too
+    narrow, because trials with a rare large weight may be missing.
 
     References
     ----------

@@ -55,11 +55,11 @@ def simulate(
     scenario : Scenario
         The system and its workload.
     requests : int
-        The smallest number of requests to complete.
+        The smallest number of requests to complete, by default 20,000.
     seconds : float, optional
         The simulated time, seconds, which replaces `requests`.
     seed : int
-        The seed of the run.
+        The seed of the run, by default 0.
     warm_up : float, optional
         The part at the start that is not measured, in requests or seconds. By default, MSER-5 determines this part, up
         to half of the run. The warm-up ends at the boundary of a chunk of events.
@@ -68,14 +68,15 @@ def simulate(
         default, a wait is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no
         arrival waits.
     measures : sequence of Measure
-        Measures in addition to `storagekit.simulation.STANDARD`.
+        Measures in addition to `storagekit.simulation.STANDARD`, by default none.
     precision : float or mapping of str to float, optional
         The half-width of the 95% interval of the mean response time, divided by the mean, at which the run ends. A
         mapping gives half-widths for named measures, such as {"throughput": 0.005}. The length of the run doubles until
         the precision is reached. The interval is computed over 20 parts of the run, or over the seeds if there are
         several.
     budget : int
-        The number of requests after which a run with a precision ends, even if the precision is not reached.
+        The number of requests after which a run with a precision ends, even if the precision is not reached; by default
+        1,000,000.
 
     Returns
     -------
@@ -137,8 +138,22 @@ def replicate(
         The system and its workload.
     seeds : int or sequence of int
         The number of runs, or their seeds, by default 16 runs.
-    requests, seconds, warm_up, allow_held_up, measures, precision, budget
-        See `simulate`.
+    requests : int
+        The smallest number of requests of each run to complete, by default 20,000.
+    seconds : float, optional
+        The simulated time of each run, seconds, which replaces `requests`.
+    warm_up : float, optional
+        The part at the start that is not measured, in requests or seconds; see `simulate`.
+    allow_held_up : bool
+        Whether arrivals may wait for a slot; by default, a wait is an error. See `simulate`.
+    measures : sequence of Measure
+        Measures in addition to `simulation.STANDARD`, by default none.
+    precision : float or mapping of str to float, optional
+        The half-width of the 95% interval of the mean response time, divided by the mean, at which the runs end; see
+        `simulate`.
+    budget : int
+        The number of requests after which each run with a precision ends, even if the precision is not reached; by
+        default 1,000,000.
 
     Returns
     -------
@@ -204,9 +219,24 @@ def sweep(
         The values of each parameter of `build`. An axis with the name of a measure, such as `throughput`, becomes the
         dimension `axis_throughput` of the result.
     seeds : int or sequence of int
-        The number of independent runs of each point, or their seeds.
-    requests, seconds, warm_up, allow_held_up, measures, precision, budget
-        See `simulate`. Warm-up and precision are determined for each point, from all of its seeds.
+        The number of independent runs of each point, or their seeds, by default 16 runs.
+    requests : int
+        The smallest number of requests of each run to complete, by default 20,000.
+    seconds : float, optional
+        The simulated time of each run, seconds, which replaces `requests`.
+    warm_up : float, optional
+        The part at the start that is not measured, in requests or seconds. By default, MSER-5 determines this part for
+        each point, from all of its seeds; see `simulate`.
+    allow_held_up : bool
+        Whether arrivals may wait for a slot; by default, a wait is an error. See `simulate`.
+    measures : sequence of Measure
+        Measures in addition to `simulation.STANDARD`, by default none.
+    precision : float or mapping of str to float, optional
+        The half-width of the 95% interval of the mean response time, divided by the mean, at which the runs of a point
+        end. The interval is computed for each point, from all of its seeds; see `simulate`.
+    budget : int
+        The number of requests after which each run with a precision ends, even if the precision is not reached; by
+        default 1,000,000.
     store : path, optional
         A folder in which results are stored, a few hundred runs at a time. Points that were stored before, with the
         same scenario, seeds, length, measures and versions, are not simulated again. The number of stored points is

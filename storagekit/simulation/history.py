@@ -85,9 +85,9 @@ def history(
         Function that is called with the last state of some runs, and the numbers of these runs. The number of a run is
         point * (number of seeds) + (index of the seed). By default, the function does nothing.
     title : str
-        Title of the progress bar.
+        Title of the progress bar, by default "replaying".
     measures : sequence of Measure
-        Measures in addition to the standard measures.
+        Measures in addition to the standard measures, by default none.
     slots : sequence of int
         Numbers of slots to try for systems without `slots`, by default 256. Runs in which requests wait for a slot are
         repeated with the next number.

@@ -50,13 +50,13 @@ def rebuild_scenario(
     rebuild_rate : float, optional
         Bytes of the lost drive that are restored per second, by default none.
     chunk : float, optional
-        Bytes of each request of the rebuild, whole sectors; by default a stripe unit. In a `DeclusteredParity` a slice is
-        the largest chunk, and it must be a multiple of the chunk.
+        Bytes of each request of the rebuild, a multiple of 512; by default a stripe unit. In a `DeclusteredParity` the
+        size of a slice must be a multiple of the chunk.
     requests : int
-        Number of users' requests.
+        Number of users' requests, by default 20,000.
     seed : int
-        Seed of the arrival times, the addresses, and the beginning of the rebuild. A scenario has the same requests in
-        all runs: replications need scenarios with different seeds.
+        Seed of the arrival times, the addresses, and the beginning of the rebuild, by default 0. A scenario has the same
+        requests in all runs: replications need scenarios with different seeds.
 
     Returns
     -------

@@ -59,7 +59,7 @@ def replay(
     seed : int
         Seed of the phases of the spindles, by default 0.
     measures : sequence of Measure
-        Measures in addition to the standard measures.
+        Measures in addition to the standard measures, by default none.
     depth : int, optional
         Number of outstanding requests of a closed loop: the next request of the trace arrives when a request completes.
         By default the requests arrive at the times of the trace.

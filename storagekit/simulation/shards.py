@@ -163,10 +163,18 @@ def run(
 
     Parameters
     ----------
-    scenario, key, amount, record, by
-        See `engine.execute`.
+    scenario : Scenario
+        The scenario, or a stacked scenario.
+    key : array of uint32, shape `[2, lane]`, or `[2]` for a single run
+        Keys of the runs.
+    amount : float
+        Value that the sum `by` must reach in every run, in the unit of the sum.
+    record : Record, optional
+        Sums and log to store, by default only the sums `CORE`.
     title : str
-        Title of the progress bar.
+        Title of the progress bar, by default "simulating".
+    by : str
+        Name of the sum, by default "answered", the number of completed requests.
 
     Returns
     -------

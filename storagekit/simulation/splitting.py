@@ -50,8 +50,8 @@ def splitting(
     over : callable
         `over(state)` returns whether a trial is over. Every trial must end or reach the highest level.
     levels : sequence of float
-        Increasing levels above the level of the first state. The last one is the rare event. A good choice reaches each
-        from the one before with a probability of about 0.1 to 0.3.
+        Increasing levels above the level of the first state. To reach the last level is the rare event. Good levels are
+        reached from the previous level with a probability of about 0.1 to 0.3.
     trials : int
         Number of trials from each level, by default 1,024.
     repetitions : int
@@ -64,8 +64,8 @@ def splitting(
     Returns
     -------
     Dataset
-        `probability`, with the dimension `statistic` (mean, low, high), and `reached`, the mean share of the trials
-        that reach each of the `level`.
+        `probability`, with the dimension `statistic` (mean, low, high), and `reached`, with the dimension `level`: the
+        mean share of the trials that reach this level from the previous level.
 
     Raises
     ------
@@ -74,8 +74,10 @@ def splitting(
 
     Notes
     -----
-    A level is reached by a number of trials. The trials of the next level begin in states that are drawn from the states
-    in which it was reached (fixed effort). The product of the shares of successful trials is an unbiased estimate.
+    All trials begin in the first state and run until they reach the first level, or are over. The trials of each further
+    level begin in states that are drawn at random from the final states of the successful trials of the previous level.
+    Each level has the same number of trials (fixed effort). The product of the shares of successful trials over all
+    levels is an unbiased estimate of the probability.
 
     References
     ----------

@@ -36,7 +36,7 @@ class Timed(NamedTuple):
     Parameters
     ----------
     lanes : slice
-        The runs.
+        Positions of these runs among all simulated runs.
     begin, end : array of float64, shape `[event, lane]`
         Times at which each event began and ended, seconds from the start of the run.
     log : Services
@@ -80,7 +80,7 @@ def windows(
     backlog : bool
         Whether `backlog` is computed, by default False.
     title : str
-        Title of the progress bar.
+        Title of the progress bar, by default "simulating".
 
     Returns
     -------

@@ -32,7 +32,15 @@ FIRST = Validator(least=0, whole=True)
 
 
 class Window(NamedTuple):
-    """Successive requests of each run, `[row, *batch]`, and the time in seconds from each request to the next."""
+    """Successive requests of each run.
+
+    Parameters
+    ----------
+    requests : Requests
+        The requests, arrays of shape `[row, *batch]`.
+    gap : array of float, shape `[row, *batch]`
+        Time from each request to the next, seconds; 0 for workloads whose requests follow completions.
+    """
 
     requests: Requests
     gap: Float[Array, "row *batch"]

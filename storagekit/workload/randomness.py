@@ -102,14 +102,37 @@ def threefry(
 
 
 def fraction(word: UInt32[AnyArray, "*row"]) -> Float[Array, "*row"]:
-    """Return a random number in [0, 1), a multiple of 2^-24, computed from 32 random bits (`word`)."""
+    """Return a random number in [0, 1), a multiple of 2^-24, computed from 32 random bits.
+
+    Parameters
+    ----------
+    word : array of uint32, shape `[*row]`
+        The random bits.
+
+    Returns
+    -------
+    array of float32, shape `[*row]`
+        The number, computed from the upper 24 bits.
+    """
     return (word >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
 
 
 def below(word: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]) -> Int[Array, "*row"]:
-    """Return a random whole number in [0, limit), computed from 32 random bits (`word`).
+    """Return a random whole number in [0, limit), computed from 32 random bits.
 
-    The number is the upper half of the 64-bit product word * limit. The limit is below 2^31.
+    The number is the upper half of the 64-bit product word * limit.
+
+    Parameters
+    ----------
+    word : array of uint32, shape `[*row]`
+        The random bits.
+    limit : int or array of int
+        The limit, 1 to 2^31 - 1; its shape broadcasts with the shape of `word`.
+
+    Returns
+    -------
+    array of int32, shape `[*row]`
+        The number.
     """
     return product(word, jnp.asarray(limit).astype(jnp.uint32)).high.astype(jnp.int32)
 
@@ -129,9 +152,19 @@ def anywhere(
 
 
 def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[AnyArray, "*row"]:
-    """Return a fixed hash of a whole number, uint32. The result is a NumPy array for a NumPy argument.
+    """Return a fixed hash of a whole number.
 
     The hash is the finalizer of MurmurHash3. The upper half of a 64-bit number is first combined with the lower half.
+
+    Parameters
+    ----------
+    value : array of int, shape `[*row]`
+        The numbers, of at most 64 bits.
+
+    Returns
+    -------
+    array of uint32, shape `[*row]`
+        The hashes; a NumPy array for a NumPy argument, otherwise a JAX array.
     """
     if value.dtype.itemsize > 4:
         value = value ^ (value >> 32)

@@ -24,15 +24,25 @@ SIZE = "a distribution of sizes, such as sk.workload.FixedSize(4096)"
 class Requests(NamedTuple):
     """Requests, one per row.
 
-    number: position in the workload, from 0.
-    sector, sectors: logical address and length, in sectors of 512 bytes. An address has 32 bits, or 64 bits in a
-    system of 1 TB and more.
-    read: whether the request is a read.
-    receiving: 32 random bits that select the brick that receives the request from the client.
-    address_hash: a hash of the address, equal for equal addresses.
-    asynchronous: whether the request is a write for which no client waits.
-    stream: the stream of the request.
-    client: the client that sends the request; for `Threads`, the thread.
+    Parameters
+    ----------
+    number : array of int, shape `[*row]`
+        Position in the workload, from 0.
+    sector, sectors : array of int, shape `[*row]`
+        Logical address and length, in sectors of 512 bytes. An address has 32 bits, or 64 bits in a system of 1 TB and
+        more.
+    read : array of bool, shape `[*row]`
+        Whether the request is a read.
+    receiving : array of uint32, shape `[*row]`
+        Random bits that select the brick that receives the request from the client.
+    address_hash : array of uint32, shape `[*row]`
+        A hash of the address, equal for equal addresses.
+    asynchronous : array of bool, shape `[*row]`
+        Whether the request is a write for which no client waits.
+    stream : array of int, shape `[*row]`
+        The stream of the request.
+    client : array of int, shape `[*row]`
+        The client that sends the request; for `Threads`, the thread.
     """
 
     number: Int[Array, "*row"]
@@ -47,7 +57,18 @@ class Requests(NamedTuple):
 
 
 def nothing_asked(lanes: tuple[int, ...]) -> Requests:
-    """Return placeholder requests for the first sector, `[1, *batch]`, which only define the structure of a request."""
+    """Return placeholder requests for the first sector, which only define the structure of a request.
+
+    Parameters
+    ----------
+    lanes : tuple of int
+        Shape of the batch.
+
+    Returns
+    -------
+    Requests
+        One request of one sector for each run, arrays of shape `[1, *batch]`.
+    """
     nothing, words = jnp.zeros((1, *lanes), jnp.int32), jnp.zeros((1, *lanes), jnp.uint32)
     return Requests(
         nothing, nothing.astype(int), nothing + 1, nothing == 0, words, words, nothing != 0, nothing, nothing

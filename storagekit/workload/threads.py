@@ -115,8 +115,12 @@ class Threads(AbstractArrivals):
     groups : sequence of Group or RandomRequests
         Groups of threads. For a single group, give the model of its requests here, and its settings as `threads`,
         `think` and `most`. Thread j of a group has the number j plus the sum of `Group.most` over all earlier groups.
-    threads, think, most
-        Settings of a single group, see `Group`.
+    threads : int or AbstractCount, optional
+        Number of threads of a single group.
+    think : float, optional
+        Mean of the exponential think time of a single group, seconds; by default 0.
+    most : int, optional
+        Number of threads of a single group for which the engine has memory; see `Group`.
     volume : int, optional
         Size of a logical volume, sectors. Volume v begins at sector v * volume. A thread with a volume draws its
         addresses as in `RandomRequests`, with this volume as the capacity.

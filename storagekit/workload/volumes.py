@@ -31,8 +31,14 @@ class VolumeRequests(RandomRequests):
 
     Parameters
     ----------
-    size, read_share, locality, alignment
-        See `RandomRequests`.
+    size : AbstractSize
+        Distribution of the size.
+    read_share : float
+        Share of reads, from 0 to 1; one number, or one for each run.
+    locality : float
+        Seek locality L within each volume, at least 1; by default 1. See `RandomRequests`.
+    alignment : int
+        Start addresses are multiples of this number of sectors; by default 8, which is 4 KB.
     volumes : sequence of int
         Size of each volume, sectors: one number, or one for each run. Volumes lie end to end.
     shares : sequence of float

@@ -48,10 +48,24 @@ class Burst:
 class Durability:
     """The durability of redundant data.
 
-    The fields are the duration in years, the probability of a data loss within it, the mean time to data loss in years
-    (MTTDL), the paths to a loss with their shares, the shares of the losses by their last event, the expected number of
-    lost bytes of user data within the duration (None if the capacity of a disk is not given, or there are bursts), and
-    the conventions.
+    Parameters
+    ----------
+    years : float
+        The duration, years.
+    loss_probability : float
+        Probability of a data loss within the duration, 0 to 1.
+    mttdl_years : float
+        Mean time to data loss (MTTDL), years; infinite if a loss is impossible.
+    paths : tuple of LossPath
+        Sequences of events that lead to a loss, in the order of their shares, the largest first; empty if a loss is
+        impossible.
+    causes : dict of str to float
+        Share of the losses by their last event, 0 to 1.
+    lost_bytes : float or None
+        Expected number of lost bytes of user data within the duration. None if the capacity of a disk is not given, or
+        there are bursts.
+    conventions : tuple of str
+        The assumptions behind these numbers, one sentence each.
     """
 
     years: float

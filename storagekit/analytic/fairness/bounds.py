@@ -340,7 +340,7 @@ def floor(
     share : float or array of float
         Minimum share m.
     largest : float or array of float
-        c_f, the largest cost of the stream's requests to the brick.
+        Largest cost c_f of the stream's requests to the brick.
     others : float or array of float
         Sum of the largest costs c_g of all other streams at the brick.
     depth : float or array of float
@@ -387,7 +387,7 @@ def shortfall(
     share : float or array of float
         Minimum share m.
     largest : float or array of float
-        c_f, the largest cost of the stream's requests to the brick.
+        Largest cost c_f of the stream's requests to the brick.
     others : float or array of float
         Sum of the largest costs c_g of all other streams at the brick.
     depth : float or array of float

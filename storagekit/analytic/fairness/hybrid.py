@@ -74,8 +74,14 @@ def hybrid_rates(
 
     Parameters
     ----------
-    capacity, weights, reach, demand
-        See `max_min_rates`.
+    capacity : array of float, shape `[brick]`
+        Service rate of each brick, cost a second.
+    weights : array of float, shape `[stream]`
+        Weight phi of each stream.
+    reach : array of bool, shape `[stream, brick]`
+        Whether the stream sends requests to the brick.
+    demand : float or array of float, shape `[stream, brick]`
+        Demand of each stream at each brick, cost a second; infinite by default, for streams that are always backlogged.
     minimum : float or array of float, shape `[stream]`
         Minimum share phi_min of each stream, at most its share of the sum of all weights; 0 by default, for no minimum.
         If no stream has a minimum, the rates equal the result of `max_min_rates`.

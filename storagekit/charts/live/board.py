@@ -28,8 +28,17 @@ Rows = list[dict[str, Any]]
 class Shown:
     """The content of a board at given values of its controls.
 
-    said: text as HTML. spec: the chart in Vega-Lite, in which the tables of rows have the names `rows_0`, `rows_1` and
-    so on; None if the values are not possible together. data: the tables of rows by these names.
+    Parameters
+    ----------
+    said : str
+        Text as HTML.
+    spec : dict or None
+        The chart in Vega-Lite, which refers to its tables of rows by name. None if there is no chart for these values.
+    data : dict of str to list of dict
+        The tables of rows by name. The names are those of the `Template`, or `rows_0`, `rows_1` and so on.
+    possible : bool
+        Whether there is an answer for these values, by default true. If it is false, `said` is the message of the
+        error.
     """
 
     said: str
@@ -42,13 +51,29 @@ class Shown:
 class Board:
     """A question with controls.
 
-    answer: function of the values of the controls, by their names. It raises InputError if the values are not possible
-    together; the board then shows the message of the error. draw: returns the chart of an answer, or fills a
-    `Template`, which is faster. If only the rows of the chart change, only the rows are sent. Titles and scales should
-    therefore be the same for every answer, and each parameter of the chart needs a fixed name. words: returns the
-    answer as text, with the headline first, or as `Said`; by default the text is the printed form of the answer.
-    controls: the controls by the argument names of `answer`, in the order of display. waiting: text that is shown until
-    the first answer is computed. If this text is given, the board is shown before the first call of `answer`.
+    Parameters
+    ----------
+    answer : callable
+        Function of the values of the controls, by their names. It raises InputError if the values are not possible
+        together; the board then shows the message of the error.
+    draw : callable
+        Function that returns the chart of an answer, or fills a `Template`, which is faster. If only the rows of the
+        chart change, only the rows are sent. Titles and scales should therefore be the same for every answer, and each
+        parameter of the chart needs a fixed name.
+    controls : mapping of str to Control
+        The controls by the argument names of `answer`, in the order of display. A widget of ipywidgets is possible too,
+        except in an exported page.
+    words : callable
+        Function that returns an answer as text, with the headline first, or as `Said`; by default the text is the
+        printed form of the answer.
+    waiting : str
+        Text that is shown until the first answer is computed, by default none. If it is given, the board is shown
+        before the first call of `answer`.
+
+    Raises
+    ------
+    InputError
+        If a function cannot be called, or if `controls` is not a mapping.
     """
 
     answer: Annotated[Callable[..., Any], called]
@@ -95,7 +120,15 @@ class Board:
 
 
 class FilledBoard(NamedTuple):
-    """A chart in Vega-Lite without its rows, and the rows by name."""
+    """A chart in Vega-Lite without its rows, and the rows by name.
+
+    Parameters
+    ----------
+    spec : dict
+        The chart, which refers to its tables of rows by name.
+    data : dict of str to list of dict
+        The tables of rows by these names, one dictionary for each row.
+    """
 
     spec: dict[str, Any]
     data: dict[str, Rows]
@@ -104,7 +137,16 @@ class FilledBoard(NamedTuple):
 class Template:
     """A chart that is built once, for rows that change. Building a chart takes longer than computing most answers.
 
-    make: returns the chart, with `alt.NamedData(name)` instead of rows.
+    Parameters
+    ----------
+    make : callable
+        Function without arguments that returns the chart, with `alt.NamedData(name)` instead of rows. It is called
+        once, for the first answer.
+
+    Raises
+    ------
+    InputError
+        If `make` cannot be called.
     """
 
     def __init__(self, make: Callable[[], alt.TopLevelMixin]):

@@ -45,8 +45,24 @@ class Control(ABC):
 class Slider(Control):
     """A number from `low` to `high` in steps. It is an integer if value, low, high and step are integers.
 
-    few: the values in an exported page; by default five evenly spaced values from `low` to `high`. The initial value is
-    always added.
+    Parameters
+    ----------
+    label : str
+        Text of the control, with the unit.
+    value : float
+        Initial value, in the unit of the label, from `low` to `high`.
+    low, high : float
+        Smallest and largest value.
+    step : float
+        Distance between two values, above 0; 1 by default.
+    few : sequence of float
+        The values in an exported page; by default five evenly spaced values from `low` to `high`. The initial value is
+        always added.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
 
     label: str
@@ -90,7 +106,21 @@ class Slider(Control):
 class StepsControl(Control):
     """A slider over a list of numbers that are not equally spaced, such as 1, 2, 4, 8.
 
-    few: the values in an exported page; by default all values.
+    Parameters
+    ----------
+    label : str
+        Text of the control, with the unit.
+    value : float
+        Initial value, one of `values`.
+    values : sequence of float
+        All values, in the order of the slider.
+    few : sequence of float
+        The values in an exported page; by default all values. The initial value is always added.
+
+    Raises
+    ------
+    InputError
+        If the initial value is not one of `values`, or if a value is not a finite number.
     """
 
     label: str
@@ -120,9 +150,23 @@ class StepsControl(Control):
 
 @dataclass(frozen=True)
 class ChoiceControl(Control):
-    """A choice among names. value: the initial name, by default the first.
+    """A choice among names.
 
-    few: the names in an exported page; by default all names.
+    Parameters
+    ----------
+    label : str
+        Text of the control.
+    options : mapping of str to object
+        For each name, the argument that the board receives; at least one.
+    value : str
+        The initial name, by default the first.
+    few : sequence of str
+        The names in an exported page; by default all names. The initial name is always added.
+
+    Raises
+    ------
+    InputError
+        If there are no options, or if the initial name is not one of them.
     """
 
     label: str

@@ -35,8 +35,28 @@ def export(
 ) -> Path:
     """Write one HTML file with the answers of the board at every combination of the `stops` of its controls.
 
-    title, lead: plain text above the board. The function computes all answers, with a progress bar, and returns the
-    path. Raises InputError for more than `MOST` answers, and for controls whose class is not from `storagekit.charts`.
+    The function computes all answers, and shows a progress bar. The file works without a kernel and without a network.
+
+    Parameters
+    ----------
+    board : Board
+        The board. Its controls are `Slider`, `StepsControl` and `ChoiceControl` objects.
+    path : str or path
+        The file. An existing file is replaced.
+    title : str
+        Plain text at the top of the page.
+    lead : str
+        Plain text below the title, by default none.
+
+    Returns
+    -------
+    path
+        The path of the file.
+
+    Raises
+    ------
+    InputError
+        If there are more than `MOST` answers, or if the class of a control is not from `storagekit.charts`.
     """
     path, kept = Path(path), _controls(board)
     asked = _asked(board, kept)

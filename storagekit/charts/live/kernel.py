@@ -33,10 +33,31 @@ def live(
 ) -> "Box":
     """Return a board with its controls, its text and its chart for JupyterLab.
 
-    The arguments are a `Board` or the parts of one. While a slider is dragged, at most one answer is pending. It is
-    computed from the values that the controls have at the start of the computation, so the last answer is always for
-    the last values. If the values are not possible, an error message replaces the text, and the chart of the last
-    answer fades.
+    While a slider is dragged, at most one answer is pending. It is computed from the values that the controls have at
+    the start of the computation, so the last answer is always for the last values. If the values are not possible, an
+    error message replaces the text, and the chart of the last answer fades.
+
+    Parameters
+    ----------
+    board : Board or callable
+        The board, or the function `answer` of a new board.
+    draw : callable, optional
+        The function `draw` of the new board. It has no effect with a `Board`.
+    controls : mapping of str to Control, optional
+        The controls of the new board. They have no effect with a `Board`.
+    words : callable
+        The function `words` of the new board, by default the printed form of the answer. It has no effect with a
+        `Board`.
+
+    Returns
+    -------
+    Box
+        The widgets (ipywidgets): controls on the left, text and chart on the right.
+
+    Raises
+    ------
+    InputError
+        If `board` is a function and `draw` or `controls` is missing, or if ipywidgets or anywidget is not installed.
     """
     require_extra("lab", "ipywidgets", "anywidget")
     from ipywidgets import HTML, Box, Layout, VBox

@@ -12,7 +12,17 @@ from storagekit.core.validation import instance_of, several, text, validate_fiel
 
 @dataclass(frozen=True)
 class Said:
-    """An answer in words. headline: one sentence; lines: further sentences; table: shown with its index first."""
+    """An answer in words.
+
+    Parameters
+    ----------
+    headline : str
+        One sentence, which is shown in bold in HTML.
+    lines : sequence of str
+        Further sentences, by default none.
+    table : DataFrame, optional
+        A small table, which is shown below the text. Its first column is the index. In HTML its first row is bold.
+    """
 
     headline: str
     lines: Annotated[Sequence[str], several(text)] = ()

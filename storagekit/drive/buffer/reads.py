@@ -61,7 +61,23 @@ class Media(NamedTuple):
 
 
 def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest) -> BufferHit:
-    """Return the segment that serves a read, or the segment that a miss takes."""
+    """Return the segment that serves a read, or the segment that a miss takes.
+
+    Parameters
+    ----------
+    segments : BufferSegments
+        The buffer of the drive, with its controller and its bus.
+    memory : BufferMemory
+        State of the buffer now.
+    request : BufferRequest
+        The read.
+
+    Returns
+    -------
+    BufferHit
+        The segment, and the sectors of the read that it holds. If several segments hold them, the most recently used
+        one serves the read.
+    """
     there = segments.readable(memory) & (memory.start <= request.sector) & (request.sector < memory.end)
     whole = there & (request.end <= memory.end)
     hit, begun = any_row(whole), any_row(there)
@@ -107,8 +123,27 @@ def read(
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """Return the time in seconds until a read that arrives now completes, and the state of the buffer after the read.
 
-    found: result of `find`. piece: sectors that the head reads next. reached: times at which the arm and the head reach
-    these sectors.
+    Parameters
+    ----------
+    segments : BufferSegments
+        The buffer of the drive, with its controller and its bus.
+    memory : BufferMemory
+        State of the buffer now.
+    request : BufferRequest
+        The read.
+    found : BufferHit
+        Result of `find`.
+    piece : Stretch
+        Sectors that the head reads next.
+    reached : BufferReach
+        Times at which the arm and the head reach these sectors, seconds from now.
+
+    Returns
+    -------
+    array of float, shape `[1, *batch]`
+        The time, seconds.
+    BufferMemory
+        The state after the read, with times in seconds from now, the arrival of the read.
     """
     buffer = segments.electronics.buffer
     media = _media(segments, memory, request, found, piece, reached)

@@ -55,8 +55,18 @@ NEVER = 2**30
 DRIVE = instance_of(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
 
 
-class Faster(StrEnum):
-    """The carrier that takes less time for a sector: the bus, the platter, or either, depending on the zone."""
+class Faster(StrEnum):  # numpydoc ignore=PR01
+    """The carrier that takes less time for a sector: the bus, the platter, or either, depending on the zone.
+
+    Attributes
+    ----------
+    BUS
+        The bus is at least as fast as the platter in all zones, for reads and for writes.
+    PLATTER
+        The platter is at least as fast as the bus in all zones, for reads and for writes.
+    EITHER
+        Neither is true.
+    """
 
     BUS = "bus"
     PLATTER = "platter"
@@ -64,9 +74,16 @@ class Faster(StrEnum):
 
 
 class BufferRequest(NamedTuple):
-    """A request of the host: `count` sectors from address `sector`, at location `target`.
+    """A request of the host to a drive with a buffer.
 
-    read: whether it is a read.
+    Parameters
+    ----------
+    read : array of bool, shape `[1, *batch]`
+        Whether the request is a read.
+    sector, count : array of int, shape `[1, *batch]`
+        Address and number of sectors of the request.
+    target : Target
+        Location of these sectors.
     """
 
     read: Bool[Array, "1 *batch"]
@@ -82,14 +99,35 @@ class BufferRequest(NamedTuple):
 class BufferMemory(NamedTuple):
     """State of the buffer, and of the drive's background work; times are seconds from now.
 
-    start, end: first sector in each segment, and the sector after the last sector in it; if both are equal, the segment
-    is empty. limit: sector at which read-ahead into the segment stops. used: value of `uses` at the last use of the
-    segment. ahead: segment into which the drive reads ahead, or NO_REQUEST. base: sector from which the head has read
-    without a pause. since: time at which the head was at the beginning of sector `base`. landing: time at which the arm
-    was on the track of sector `base`. dirty: segment that is written behind, or NO_REQUEST. settled: time at which the
-    write from this segment no longer needs the arm. last: segment of the previous request. after_read: whether the
-    previous request was a read. uses: number of requests so far. arm: position of the arm at the end of the last
-    access.
+    Parameters
+    ----------
+    start, end : array of int, shape `[segment, *batch]`
+        First sector in each segment, and the sector after the last sector in it; if both are equal, the segment is
+        empty.
+    limit : array of int, shape `[segment, *batch]`
+        Sector at which read-ahead into the segment stops.
+    used : array of int, shape `[segment, *batch]`
+        Value of `uses` at the last use of the segment.
+    ahead : array of int, shape `[1, *batch]`
+        Segment into which the drive reads ahead, or NO_REQUEST.
+    base : array of int, shape `[1, *batch]`
+        Sector from which the head has read without a pause.
+    since : array of float, shape `[1, *batch]`
+        Time at which the head was at the beginning of sector `base`.
+    landing : array of float, shape `[1, *batch]`
+        Time at which the arm was on the track of sector `base`.
+    dirty : array of int, shape `[1, *batch]`
+        Segment that is written behind, or NO_REQUEST.
+    settled : array of float, shape `[1, *batch]`
+        Time at which the write from this segment no longer needs the arm.
+    last : array of int, shape `[1, *batch]`
+        Segment of the previous request.
+    after_read : array of bool, shape `[1, *batch]`
+        Whether the previous request was a read.
+    uses : array of int, shape `[1, *batch]`
+        Number of requests so far.
+    arm : Arm
+        Position of the arm at the end of the last access.
     """
 
     start: Int[Array, "segment *batch"]
@@ -126,7 +164,12 @@ class BufferMemory(NamedTuple):
 class ReadAheadStop(NamedTuple):
     """State of the buffer now, and the time that the drive takes to stop read-ahead.
 
-    residue: time until the arm may move for a request that stops read-ahead, seconds.
+    Parameters
+    ----------
+    memory : BufferMemory
+        The state, with all data that the drive has read ahead and written behind by now.
+    residue : array of float, shape `[1, *batch]`
+        Time until the arm may move for a request that stops read-ahead, seconds; 0 without read-ahead in progress.
     """
 
     memory: BufferMemory

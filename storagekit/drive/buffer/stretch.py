@@ -84,7 +84,17 @@ class Stretch(NamedTuple):
 def stretch(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> Stretch:
     """Return the stretch that begins at `sector`.
 
-    Addresses beyond the end of the drive are replaced by the last sector of the drive.
+    Parameters
+    ----------
+    geometry : Geometry
+        The zones of the drive.
+    sector : array of int, shape `[*row]`
+        Addresses. An address beyond the end of the drive is replaced by the last sector of the drive.
+
+    Returns
+    -------
+    Stretch
+        For each address, the sectors from this address to the end of its zone.
     """
     sector = jnp.clip(sector, 0, geometry.capacity - 1)
     zone = geometry.at(sector)

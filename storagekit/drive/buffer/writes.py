@@ -51,7 +51,22 @@ class Ways(NamedTuple):
 
 
 def take(segments: BufferSegments, memory: BufferMemory, request: BufferRequest) -> BufferedWrite:
-    """Return the segment that a write takes."""
+    """Return the segment that a write takes.
+
+    Parameters
+    ----------
+    segments : BufferSegments
+        The buffer of the drive, with its controller and its bus.
+    memory : BufferMemory
+        State of the buffer now.
+    request : BufferRequest
+        The write.
+
+    Returns
+    -------
+    BufferedWrite
+        The segment, and whether the write continues or follows an earlier write in it.
+    """
     buffer, number = segments.electronics.buffer, memory.number
     joins = (memory.dirty != NO_REQUEST) & (memory.settled > 0) & (pick(memory.end, memory.dirty) == request.sector)
     joins = joins & (buffer.writes_behind and buffer.combines)
@@ -85,7 +100,29 @@ def write(
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """Return the time in seconds until a write that arrives now completes, and the state of the buffer after the write.
 
-    piece: sectors from the beginning of the write. reached: times at which the arm and the head reach these sectors.
+    Parameters
+    ----------
+    segments : BufferSegments
+        The buffer of the drive, with its controller and its bus.
+    memory : BufferMemory
+        State of the buffer now.
+    request : BufferRequest
+        The write.
+    taken : BufferedWrite
+        Result of `take`.
+    ways : Ways
+        Result of `ways_of`.
+    piece : Stretch
+        Sectors from the beginning of the write.
+    reached : BufferReach
+        Times at which the arm and the head reach these sectors, seconds from now.
+
+    Returns
+    -------
+    array of float, shape `[1, *batch]`
+        The time, seconds.
+    BufferMemory
+        The state after the write, with times in seconds from now, the arrival of the write.
     """
     overheads, buffer = segments.electronics.overheads, segments.electronics.buffer
     crosses = request.count * real(segments.electronics.bus.write)
@@ -124,6 +161,20 @@ def ways_of(segments: BufferSegments, stopped: ReadAheadStop, taken: BufferedWri
     """Return when the arm may move for a write, and the times of its steps on the bus.
 
     The steps on the bus are the beginning of the transfer of the data, the release of the bus, and its reselection.
+
+    Parameters
+    ----------
+    segments : BufferSegments
+        The buffer of the drive, with its controller and its bus.
+    stopped : ReadAheadStop
+        State of the buffer now, and the time that the drive takes to stop read-ahead.
+    taken : BufferedWrite
+        Result of `take`.
+
+    Returns
+    -------
+    Ways
+        The times, seconds.
     """
     memory, overheads, extra = stopped.memory, segments.electronics.overheads, segments.electronics.extra
     busy = memory.settled > 0

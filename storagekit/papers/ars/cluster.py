@@ -351,6 +351,7 @@ def effort(profile: str, first_seed: int = 0, requests: int = 500, seeds: int = 
     Returns
     -------
     Effort
+        Number and length of the runs for the profile, with `first_seed`.
 
     Raises
     ------

@@ -246,6 +246,12 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
         Result of `writes`.
     asked : Dataset
         Result of `extra`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim: `ars.algorithm.read_any_m`, `ars.algorithm.write_commit` and
+        `ars.algorithm.extra_e`.
     """
     needed = {"replicated": 1, "erasure-coded": 2}
     exact = read.reads.sel(nodes=needed["erasure-coded"]).sum() == read.reads.sum()

@@ -68,6 +68,11 @@ def financial(folder: str | Path = "") -> FinancialSource:
     ----------
     folder : str or Path
         Folder of the real traces, see `resources.real_traces`.
+
+    Returns
+    -------
+    FinancialSource
+        The requests, their origin ("trace" or "stand-in") and a name for the notes.
     """
     lying = real_traces("ars", folder)
     if "financial" not in lying:

@@ -88,6 +88,16 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
         Result of `fig7`.
     busy : Dataset, optional
         Result of `fig7` at a higher load, for the note on D-SPTF.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `ars.fig7`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks a protocol of `FOUR_WAITS`.
     """
     response = data.response
     ars = response.sel(protocol=ADAPTIVE)

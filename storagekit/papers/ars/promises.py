@@ -186,6 +186,12 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
         Result of `histories`.
     moved : Dataset
         Result of `moves`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim: `ars.algorithm.half`, `ars.algorithm.probes`, `ars.algorithm.distinct`,
+        `ars.algorithm.sticky` and `ars.algorithm.partial`.
     """
     tunes = f"The check covers {int(seen.tunes.sum())} intervals of {', '.join(map(str, seen.nodes.values))} nodes"
     four = seen.sel(nodes=4)

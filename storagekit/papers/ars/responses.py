@@ -99,10 +99,14 @@ def loads(
         Number and length of the runs.
     loads : sequence of float
         Multiples of the published load.
-    protocols, settings, on
-        See `fig4`.
+    protocols : sequence
+        Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
+    settings : sequence of str
+        Names of `cluster.SETTINGS`.
     read_share : float
-        Fraction of reads.
+        Fraction of reads, by default 1.
+    on : str
+        The layout, see `cluster.layout`.
 
     Returns
     -------
@@ -134,10 +138,12 @@ def fig5(
     ----------
     effort : Effort
         Number and length of the runs.
-    protocols, on
-        See `fig4`.
+    protocols : sequence
+        Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
     financial : FinancialSource, optional
         The source of the hour of Financial, by default a synthetic trace. `effort` gives the number of requests.
+    on : str
+        The layout, see `cluster.layout`.
 
     Returns
     -------
@@ -165,6 +171,16 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
         Result of `fig4`.
     busy : Dataset
         Result of `loads`, for the loads at which ARS is close to the centralized protocol.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `ars.fig4`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks a protocol of `FOUR`.
     """
     response = data.response
     order = beside(response, ADAPTIVE, CENTRAL)
@@ -281,6 +297,16 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
         Result of `fig5`.
     wrapped : Dataset, optional
         Result of `fig5` for the layout "wrapped", for the note on ARS and the centralized protocol.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `ars.fig5`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks a protocol of `FOUR`.
     """
     order = beside(data.response, ADAPTIVE, CENTRAL)
     four = data.response.sel(protocol=list(FOUR))

@@ -244,6 +244,16 @@ def fig6_findings(
         Result of `fig6_readings`, for the notes.
     buffered : Dataset, optional
         Result of `buffers`, for the notes.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `ars.fig6`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks a protocol of `FOUR`.
     """
     rate = data.request_rate
     least = {name: beside(rate, name, CENTRAL) for name in (ADAPTIVE, DSPTF)}

@@ -50,6 +50,10 @@ class ShareEffort(Effort):
     ----------
     seeds : int
         Number of independent runs of each setting, by default 4.
+    requests : int
+        Without effect, because `seconds` sets the length of a run.
+    first_seed : int
+        The first of the runs' seeds, by default 0.
     seconds : float
         Length of a run, by default 20 s.
     """
@@ -70,6 +74,11 @@ def effort(profile: str, first_seed: int = 0) -> ShareEffort:
         "quick" or "full".
     first_seed : int
         The first of the runs' seeds, by default 0.
+
+    Returns
+    -------
+    ShareEffort
+        Number and length of the runs for the profile, with `first_seed`.
 
     Raises
     ------
@@ -133,15 +142,26 @@ def shared_bricks(
     ----------
     asking : sequence of Asking
         The threads and their bricks.
-    weights, delay, depth, coordinators
-        Parameters of the fair queue.
+    weights : sequence of float
+        Weight of each stream in the fair queue.
+    delay : AbstractDelay, optional
+        Delay of a request that accounts for the service at other bricks; see `FairQueue`.
+    depth : int
+        Depth D of the fair queue of each brick, by default `DEPTH`.
+    coordinators : AbstractCoordinators, optional
+        Assignment of requests to coordinators; see `FairQueue`.
     queue : AbstractQueue, optional
-        A queue that replaces the fair queue.
+        A queue that replaces the fair queue. The four parameters before it then have no effect.
     inside : AbstractSchedule, optional
         Order in which a disk serves the requests that its brick has issued, by default the order of arrival. With this
         default a brick serves 5.4 MB/s, near the 6 MB/s of the paper (section 4.3).
     requests : RandomRequests, optional
         Requests of the threads, by default `postmark()`.
+
+    Returns
+    -------
+    Scenario
+        The system and its threads. A brick has `DISKS` disks with a stripe unit of `UNIT` sectors.
 
     Raises
     ------
@@ -178,8 +198,21 @@ def shared_servers(
         The threads and their bricks.
     rates : sequence of float
         Throughput of each brick, bytes a second. The first brick is the fastest.
-    weights, delay, depth, coordinators, requests
-        See `shared_bricks`.
+    weights : sequence of float
+        Weight of each stream in the fair queue.
+    delay : AbstractDelay, optional
+        Delay of a request that accounts for the service at other bricks; see `FairQueue`.
+    depth : int
+        Depth D of the fair queue of each brick, by default `DEPTH`.
+    coordinators : AbstractCoordinators, optional
+        Assignment of requests to coordinators; see `FairQueue`.
+    requests : RandomRequests, optional
+        Requests of the threads, by default `postmark()`.
+
+    Returns
+    -------
+    Scenario
+        The system and its threads.
 
     Raises
     ------

@@ -55,6 +55,12 @@ def example_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `example_delays`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each delay of `dsfq.example_delays`, and the findings on `dsfq.hybrid.factor` and
+        `dsfq.hybrid.single`.
     """
     to_a = data.isel(request=np.flatnonzero(data.brick.values == "A"))
     one = to_a.delay.sel(setting="one coordinator").values

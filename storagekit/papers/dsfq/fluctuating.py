@@ -165,6 +165,11 @@ def by_second(data: xr.Dataset) -> xr.Dataset:
     ----------
     data : Dataset
         Result of `fig13`.
+
+    Returns
+    -------
+    Dataset
+        `total`, with the dimensions and the unit that it has in `fig13`.
     """
     return data[["total"]].rolling(time=round(1 / WINDOW), center=True, min_periods=1).mean()
 
@@ -176,6 +181,12 @@ def smoothed(data: xr.Dataset) -> xr.Dataset:
     ----------
     data : Dataset
         Result of `fig14`.
+
+    Returns
+    -------
+    Dataset
+        `total`, bytes a second, with the dimensions of `service` in `fig14` except `brick`. The attribute `smoothed` is
+        the length of the average, s.
     """
     total = data.service.sum("brick").rolling(window=SMOOTH, center=True).mean().dropna("window")
     return total.to_dataset(name="total").assign_attrs(data.attrs, smoothed=float(SMOOTH))
@@ -190,6 +201,11 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
         Result of `fig13`.
     depths : Dataset, optional
         Result of `fig13_depths`, for the note on the delay of f.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsfq.fig13`.
     """
     g, level = data.total.sel(stream="g"), _levels(data.total)
     apart = {name: (one.sel(stream="g") / one.sel(stream="f") - 1).mean("seed") for name, one in level.items()}
@@ -265,6 +281,11 @@ def fig14_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig14`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsfq.fig14`.
     """
     smooth = data.rolling(window=SMOOTH, center=True).mean().dropna("window")
     total, on_a = smooth.service.sum("brick"), smooth.service.sel(brick=A)

@@ -177,6 +177,12 @@ def promise_findings(minimums: xr.Dataset, busy: xr.Dataset, returning: xr.Datas
         Result of `busy`.
     returning : Dataset
         Result of `returning`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim: `dsfq.hybrid.minimum`, `dsfq.work_conserving.never_idle` and
+        `dsfq.work_conserving.use_or_lose`.
     """
     return [_minimum(minimums), _never_idle(busy), _use_or_lose(returning)]
 

@@ -30,6 +30,10 @@ class SearchEffort(Effort):
 
     Parameters
     ----------
+    seeds, requests : int
+        Without effect, because `settings` and `chunks` set the number and the length of the runs.
+    first_seed : int
+        First seed of the settings and of their requests, by default 0.
     settings : int
         Number of random settings, by default 300.
     rounds : int
@@ -41,8 +45,6 @@ class SearchEffort(Effort):
         default 6.
     chunks : int
         Length of a run, in chunks of 128 events, by default 16.
-    first_seed : int
-        First seed of the settings and of their requests, by default 0.
     """
 
     settings: int = 300
@@ -64,6 +66,11 @@ def search_effort(profile: str, first_seed: int = 0) -> SearchEffort:
         "quick" or "full".
     first_seed : int
         The first seed, by default 0.
+
+    Returns
+    -------
+    SearchEffort
+        Extent of the search for the profile, with `first_seed`.
 
     Raises
     ------

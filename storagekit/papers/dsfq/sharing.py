@@ -212,6 +212,11 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig8`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsfq.fig8`.
     """
     paper = data.sel(depth=DEPTH)
     depths = {f"D = {depth}": _reached(data.sel(depth=depth)) for depth in data.depth.values.tolist()}
@@ -256,6 +261,11 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig9`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsfq.fig9`.
     """
     small, large = (data.sel(panel=panel) for panel in data.panel)
     apart = _apart(small).mean("seed")
@@ -307,6 +317,11 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig10`.
+
+    Returns
+    -------
+    list of Measurement
+        The finding on `dsfq.fig10.balanced_from`.
     """
     short = (-_apart(data)).mean("seed")
     on_a = float(data.threads[_first_below(short.values, EQUAL)]) / 3
@@ -329,6 +344,11 @@ def fig11_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig11`.
+
+    Returns
+    -------
+    list of Measurement
+        The finding on `dsfq.fig11.tighter`.
     """
     busy = data.sel(threads=slice(1, None))
     spread, gap = busy.spread.mean("threads") / MB_S, abs(_apart(busy)).mean("threads") * 100
@@ -358,6 +378,11 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig12`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsfq.fig12`.
     """
     one = data.sel(coordinators=1)
     made = float(one.service.sel(brick=A).sum("stream").mean())
@@ -405,6 +430,11 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig9`.
+
+    Returns
+    -------
+    list of Measurement
+        The finding on `dsfq.theorem3.levels`.
     """
     worst = {}
     for panel, weights in (("a", (1.0, 1.0)), ("b", (1.0, 4.0))):

@@ -119,6 +119,11 @@ def theorem_findings(
         Result of `partition`.
     unit : Dataset
         Result of `virtual.many_coordinators`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsfq.theorem1`, `dsfq.theorem2` and `dsfq.theorem4`.
     """
     return [
         _theorem1(search),

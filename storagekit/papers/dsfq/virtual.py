@@ -224,6 +224,11 @@ def equation5_findings(back: xr.Dataset) -> list[Measurement]:
     ----------
     back : Dataset
         Result of `equation5`.
+
+    Returns
+    -------
+    list of Measurement
+        The finding on `dsfq.equation5.equivalent`.
     """
     by_delay, by_broadcast = (float(back.wait.sel(scheme=name)) for name in back.scheme.values)
     return [

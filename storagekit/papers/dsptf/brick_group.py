@@ -93,6 +93,11 @@ def effort(profile: str, first_seed: int = 0, seeds: int = QUICK.seeds) -> Effor
     seeds : int
         Number of runs of the quick profile, by default 8.
 
+    Returns
+    -------
+    Effort
+        Number and length of the runs for the profile, with `first_seed`.
+
     Raises
     ------
     InputError

@@ -95,6 +95,8 @@ def table6(replicas: int, read_share: float, latency: float, spindles: int) -> S
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     replicas : sequence of int
         Numbers of replicas.
     read_share : sequence of float
@@ -125,6 +127,8 @@ def protocol(loss: float) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     loss : sequence of float
         Probabilities that a claim is lost.
 
@@ -145,6 +149,8 @@ def served_twice(latency: float, depth: int, waits: int) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     latency : sequence of float
         One-way latencies, seconds.
     depth : sequence of int
@@ -199,6 +205,12 @@ def table5_findings(data: xr.Dataset, mixed: xr.Dataset, most: xr.Dataset) -> li
         Result of `table5` with the fraction of reads of table 1.
     most : Dataset
         Result of `one_at_a_time`.
+
+    Returns
+    -------
+    list of Measurement
+        The findings on the cells of table 5 whose numbers of replicas and bricks are in `data`, and on the other claims
+        of `dsptf.table5`.
     """
     found = []
     for claim, (replicas, bricks) in TABLE5.within(data):
@@ -240,6 +252,11 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `table6`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each number of replicas of table 6 that is in `data`.
     """
     both = interval(data).contested_requests
     summary, found = both.sel(spindles="random"), []
@@ -274,6 +291,11 @@ def protocol_findings(data: xr.Dataset, repeats: xr.Dataset) -> list[Measurement
         Result of `protocol`.
     repeats : Dataset
         Result of `served_twice`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim: `dsptf.protocol.once` and `dsptf.protocol.lost_claim`.
     """
     extra = data.extra_services.mean("seed")
     rate = interval(repeats).extra_services.sel(waits=0)

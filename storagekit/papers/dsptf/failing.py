@@ -88,6 +88,11 @@ def failing_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `failing`.
+
+    Returns
+    -------
+    list of Measurement
+        The finding on `dsptf.protocol.brick_failure`.
     """
     held, loop = float(data.outstanding.min()), int(data.attrs["loop"])
     resent = data.resent.mean("seed")

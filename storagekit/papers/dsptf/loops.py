@@ -52,6 +52,8 @@ def fig1(scheduler: AbstractSchedule, depth: int, *, drive: str = "atlas10k") ->
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheduler : sequence of str
         Names of `SCHEDULERS`.
     depth : sequence of int
@@ -90,6 +92,8 @@ def table1(
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         Names of `SCHEMES`, and pairs of a name and a dispatcher of your own.
     read_share : sequence of float
@@ -131,6 +135,8 @@ def table1_readings(scheme: AbstractDispatch, completion: str) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         As for `table1`, by default D-SPTF and hashing.
     completion : sequence of str
@@ -157,6 +163,8 @@ def fig5(
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         As for `table1`.
     replicas : sequence of int
@@ -184,6 +192,8 @@ def gains(scheme: AbstractDispatch, depth: int, read_share: float) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         As for `table1`, by default D-SPTF and hashing.
     depth : sequence of int
@@ -206,6 +216,8 @@ def fig5_readings(scheme: AbstractDispatch, completion: str, replicas: int) -> S
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     scheme : sequence
         As for `table1`, by default D-SPTF and hashing.
     completion : sequence of str
@@ -227,6 +239,8 @@ def fig9(latency: float, read_share: float) -> Scenario:
 
     Parameters
     ----------
+    effort : Effort
+        Number and length of the runs.
     latency : sequence of float
         One-way latencies, seconds.
     read_share : sequence of float
@@ -256,6 +270,11 @@ def fig1_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig1`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsptf.fig1`.
     """
     sptf, fifo = data.throughput.sel(scheduler="SPTF"), data.throughput.sel(scheduler="FIFO")
     gain = ratio(sptf, fifo)
@@ -286,6 +305,16 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
         Result of `table1`.
     read_share : float
         Share of reads of table 1, by default 0.9.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsptf.table1`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks one of the four schemes.
     """
     summary = interval(data).sel(read_share=read_share)
     over_lard = float(
@@ -349,6 +378,16 @@ def fig5_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig5`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsptf.fig5`, except `dsptf.abstract.max_gain`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks one of the four schemes.
     """
     throughput = data.throughput
     dsptf, hashing, lard = (throughput.sel(scheme=name) for name in ("D-SPTF", "Hashing", "LARD"))
@@ -392,6 +431,11 @@ def gain_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `gains`.
+
+    Returns
+    -------
+    list of Measurement
+        The finding on `dsptf.abstract.max_gain`.
     """
     throughput = data.throughput
     gain = ratio(throughput.sel(scheme="D-SPTF"), throughput.sel(scheme="Hashing"))
@@ -417,6 +461,11 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig9`.
+
+    Returns
+    -------
+    list of Measurement
+        The findings on `dsptf.fig9`, for those of the two fractions that are in `data`.
     """
     kept = data.throughput / data.throughput.sel(latency=0.0)
     summary = interval(kept.to_dataset(name="kept")).kept

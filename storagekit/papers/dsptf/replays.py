@@ -85,6 +85,11 @@ def trace_effort(profile: str, first_seed: int = 0) -> TraceEffort:
     first_seed : int
         The first of the seeds, by default 0.
 
+    Returns
+    -------
+    TraceEffort
+        Number and length of the runs for the profile, with `first_seed`.
+
     Raises
     ------
     InputError
@@ -270,6 +275,12 @@ def replay_findings(
         reads, and for the notes.
     printed : History, optional
         Result of `replays` for Financial with the read share of table 2, for the notes.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of the three figures. Without `local`, the findings on `dsptf.fig8.missed` are
+        missing.
 
     Notes
     -----

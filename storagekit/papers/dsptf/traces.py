@@ -218,6 +218,11 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
     data : Dataset
         Result of `table2`.
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each trace in `data` and each of its characteristics in table 2.
+
     Notes
     -----
     For a synthetic trace a match shows only that the generated trace has the requested statistics.
@@ -242,6 +247,12 @@ def table3_findings(data: xr.Dataset, luns: xr.Dataset | None = None) -> list[Me
         Result of `table3`.
     luns : Dataset, optional
         Result of `luns.table3_luns`, for the notes.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsptf.table3` on the traces and schemes in `data`. Findings that need a real
+        trace have no measured value for synthetic traces.
 
     Notes
     -----
@@ -329,6 +340,11 @@ def real_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `real`.
+
+    Returns
+    -------
+    list of Measurement
+        Two findings for each trace in `data`: D-SPTF compared with Central SPTF, and with hashing and LARD.
     """
     found = []
     for name in data.trace.values.tolist():

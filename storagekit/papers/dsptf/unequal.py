@@ -115,6 +115,16 @@ def table4_findings(data: xr.Dataset) -> list[Measurement]:
     data : Dataset
         Result of `table4`.
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `dsptf.table4`.
+
+    Raises
+    ------
+    InputError
+        If `data` lacks a scheme of `NAMES`.
+
     Notes
     -----
     The verdicts follow from runs in which an access of the slow brick takes twice as long. The notes give the results

@@ -219,6 +219,11 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
     full : Dataset
         Result of `full_table`.
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.delayed_writes`.
+
     Notes
     -----
     `tests/engine/test_delayed.py` checks the same claims with a model of the disks' contents.

@@ -38,6 +38,8 @@ class ArrayEffort(Effort):
         Number of runs of a closed loop, by default 8.
     requests : int
         Number of requests in each window of a trace, at most the whole trace, by default 1500.
+    first_seed : int
+        The first of the runs' seeds, by default 0.
     windows : int
         Number of windows of a trace, by default 3.
     rate_requests : int
@@ -50,8 +52,6 @@ class ArrayEffort(Effort):
         Number of requests in each run of a closed loop, by default 1500.
     questions : int
         Number of questions to the planner, by default 16.
-    first_seed : int
-        The first of the runs' seeds, by default 0.
 
     Notes
     -----
@@ -177,6 +177,11 @@ def formula_drive() -> Drive:
     The revolution time is that of `paper_drive`. The overhead is `loop_overhead`, which includes the transfer of a
     sector. Head switches and the settling of writes take no time. The geometry and the name are those of `paper_drive`,
     so that both drives share a compiled program.
+
+    Returns
+    -------
+    Drive
+        The drive; its times are in seconds.
     """
     drive = paper_drive()
     return eqx.tree_at(

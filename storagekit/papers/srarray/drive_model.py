@@ -216,6 +216,11 @@ def fig5_findings(data: xr.Dataset, demerits: dict[str, float] | None = None) ->
     demerits : dict of str to float, optional
         Result of `measured_drives`, seconds.
 
+    Returns
+    -------
+    list of Measurement
+        The finding on `srarray.fig5.discrepancy`.
+
     References
     ----------
     srarray, figure 5 and section 3.5.

@@ -33,7 +33,13 @@ def worked_values() -> dict[str, float]:
 
 
 def equations_findings() -> list[Measurement]:
-    """Return the findings on equations 1 to 16, each compared with an independent calculation."""
+    """Return the findings on equations 1 to 16, each compared with an independent calculation.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.equations`.
+    """
     checks = {
         "seek_single": (
             _seeks(),

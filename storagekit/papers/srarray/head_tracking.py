@@ -115,6 +115,11 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
         Result of `table2`. The findings use the slack that is nearest to the slack of the feedback loop, rounded to
         whole sectors and at least one.
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.table2`.
+
     References
     ----------
     srarray, section 3.2 and table 2.

@@ -319,6 +319,11 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     data : Dataset
         Result of `fig12`.
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.fig12`.
+
     References
     ----------
     srarray, figure 12 and section 4.2.
@@ -377,6 +382,11 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig13`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.fig13`.
 
     References
     ----------

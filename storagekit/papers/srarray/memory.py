@@ -151,6 +151,11 @@ def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     base, tpcc : Dataset
         Results of `fig11` for "Cello base" and "TPC-C".
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.fig11`.
+
     References
     ----------
     srarray, figure 11 and section 4.1.

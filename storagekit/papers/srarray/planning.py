@@ -51,6 +51,11 @@ def plan_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `plan_grid`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.plan`. A case that is not in `data` has no measured value.
     """
     found = []
     for name, case in CASES.items():

@@ -109,6 +109,11 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     base, tpcc : Dataset
         Results of `fig10` for "Cello base" and "TPC-C".
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.fig9`.
+
     References
     ----------
     srarray, figure 9 and section 4.1.
@@ -161,6 +166,11 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     ----------
     base, tpcc : Dataset
         Results of `fig10` for "Cello base" and "TPC-C".
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.fig10`.
 
     References
     ----------

@@ -116,6 +116,11 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
     data : Dataset or None
         Result of `traces`. The findings on a trace that is missing have no measured value.
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.traces`.
+
     References
     ----------
     srarray, figure 10 and section 4.1.

@@ -286,6 +286,11 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
     base, disk6 : Dataset
         Results of `fig6` for "Cello base" and "Cello disk 6".
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.fig6`.
+
     References
     ----------
     srarray, figure 6 and section 4.1.
@@ -360,6 +365,11 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
     base, disk6 : Dataset
         Results of `fig6` for "Cello base" and "Cello disk 6".
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.fig7`.
+
     References
     ----------
     srarray, figure 7 and section 4.1.
@@ -402,6 +412,11 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig8`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `srarray.fig8`.
 
     References
     ----------

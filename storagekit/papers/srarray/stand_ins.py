@@ -82,6 +82,11 @@ def table3_findings(data: xr.Dataset) -> list[Measurement]:
     data : Dataset
         Result of `table3`.
 
+    Returns
+    -------
+    list of Measurement
+        One finding for each workload and each quantity of table 3.
+
     References
     ----------
     srarray, table 3.

@@ -320,7 +320,13 @@ BLOCK = (
 
 
 def shared_findings() -> list[Measurement]:
-    """Return the findings on the parameters that figures 3 to 6 share."""
+    """Return the findings on the parameters that figures 3 to 6 share.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.sim`.
+    """
     block = float(M2372K.mean(LARGE_UNIT)) / MS
     full = gigabit(LARGE_UNIT, 32)
     limit, _ = full.saturation()
@@ -351,6 +357,11 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
         Result of `fig3`.
     sustainable : Dataset
         Result of `fig6`, because the text on figure 6 defines the largest sustainable load.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.fig3`.
     """
     many = data.completion.mean("seed").sel(unit=LARGE_UNIT, disks=32)
     loads = largest_loads(data, sustainable)
@@ -415,6 +426,11 @@ def fig4_findings(data: xr.Dataset) -> list[Measurement]:
     data : Dataset
         Result of `fig4`.
 
+    Returns
+    -------
+    list of Measurement
+        The finding on `swift.fig4.order`.
+
     Notes
     -----
     Each number of disks is compared with the next larger number, at completion times that both of them reach.
@@ -447,6 +463,11 @@ def fig5_findings(data: xr.Dataset) -> list[Measurement]:
     ----------
     data : Dataset
         Result of `fig5`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.fig5`.
     """
     rate = interval(data[["data_rate"]]).data_rate / 1e6
     devices = data.device.values.tolist()
@@ -470,6 +491,11 @@ def fig6_findings(data: xr.Dataset, small: xr.Dataset) -> list[Measurement]:
         Result of `fig6`.
     small : Dataset
         Result of `fig5`, which has units of 4 KB. The paper compares the data-rates with units of 4 KB and of 32 KB.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.fig6`.
     """
     rate = interval(data[["data_rate"]]).data_rate / 1e6
     most = rate.sel(unit=LARGE_UNIT, disks=32)

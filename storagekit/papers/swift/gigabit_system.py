@@ -60,6 +60,11 @@ def effort(profile: str, first_seed: int = 0) -> StreamEffort:
     first_seed : int
         The first of the seeds, by default 0.
 
+    Returns
+    -------
+    StreamEffort
+        Number and length of the runs for the profile, with `first_seed`.
+
     Raises
     ------
     InputError
@@ -86,5 +91,10 @@ def gigabit(
         The disks, by default Fujitsu M2372K.
     write_share : float
         Share of writes, by default 0.2.
+
+    Returns
+    -------
+    StripedSystem
+        The system, for the formulas and the recursion of `analytic.forkjoin`.
     """
     return StripedSystem(disk, Striping(request, unit, disks), RING, write_share=write_share)

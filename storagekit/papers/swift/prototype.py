@@ -200,6 +200,11 @@ def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
         Result of `prototype.predictions`.
     checked : Dataset
         Result of `measured.checked_tables`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.table1`.
     """
     rates = [
         _rate(predicted, operation, 1, f"swift.table1.{operation}[{size}]", _calibrated(predicted, operation))
@@ -220,6 +225,12 @@ def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
         Result of `prototype.predictions`.
     checked : Dataset
         Result of `measured.checked_tables`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.table2`. The findings on the rates of the disk have
+        no measured value.
     """
     return _others(predicted, checked, 2, "scsi", "a local SCSI disk")
 
@@ -235,6 +246,12 @@ def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
         Result of `prototype.predictions`.
     checked : Dataset
         Result of `measured.checked_tables`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.table3`. The findings on the rates of the server have
+        no measured value.
     """
     return _others(predicted, checked, 3, "nfs", "an NFS server")
 
@@ -252,6 +269,11 @@ def table4_findings(
         Result of `measured.checked_tables`.
     readings : Dataset, optional
         Result of `reads.reads`. It adds rates to the notes.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.table4`.
     """
     others = {"read": "" if readings is None else f" {_by_random(readings)}", "write": ""}
     rates = [

@@ -43,7 +43,13 @@ PROMISED = 0.99
 
 
 def cluster() -> Cluster:
-    """Return a cluster of 32 agents with the paper's disk, on the paper's ring."""
+    """Return a cluster of 32 agents with the paper's disk, on the paper's ring.
+
+    Returns
+    -------
+    Cluster
+        The cluster; all rates are in bytes a second.
+    """
     return Cluster((M2372K,) * AGENTS, Host(), Host(), RING)
 
 
@@ -204,6 +210,11 @@ def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Da
         Result of `choices`.
     survival : Dataset
         Result of `survival`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `swift.mediator`.
     """
     return [_rejects(admitted), _chooses(choices), _survives(survival)]
 

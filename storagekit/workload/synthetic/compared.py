@@ -8,7 +8,15 @@ __all__ = ["Compared"]
 
 
 class Compared(NamedTuple):
-    """One characteristic: the published target, and the value measured on a generated trace."""
+    """One characteristic of a synthetic trace, beside its published value.
+
+    Parameters
+    ----------
+    target : float
+        The published value.
+    measured : float
+        The value measured on the generated trace, in the same unit.
+    """
 
     target: float
     measured: float

@@ -29,8 +29,8 @@ class TraceCharacteristics:
 
     Parameters
     ----------
-    requests, devices : int
-        Number of requests, and number of devices with requests.
+    requests : int
+        Number of requests.
     duration : float
         Time from the first arrival to the last, s.
     rate : float or None
@@ -39,6 +39,8 @@ class TraceCharacteristics:
         Number of reads / number of requests.
     mean_size, mean_read_size, mean_write_size : float or None
         Mean size of all requests, of the reads and of the writes, bytes.
+    devices : int
+        Number of devices with requests.
     data_size : int
         Bytes up to the end of the last request, summed over devices. The data size of (srarray, Table 3) is the size of
         the disks; a trace gives only a lower bound of this size.

@@ -136,8 +136,18 @@ def chunks(
 
     Parameters
     ----------
-    path, format, disorder_limit, columns, requests, skip_bad
-        See `read`.
+    path : str or path
+        The trace file, plain or compressed by gzip, bzip2, xz or zstd.
+    format : TraceFormat or str, optional
+        One of `FORMATS`, or its name. By default the content determines it.
+    disorder_limit : float
+        Largest time by which a record may be earlier than a preceding record of the file, s; by default 60.
+    columns : str or mapping of str to str, optional
+        Columns of a table, see `read`. By default the format, or the names in the header, determine them.
+    requests : int, optional
+        Number of requests to read, from the start of the file; by default all.
+    skip_bad : int
+        Number of damaged lines to leave out before a damaged line raises; by default 0.
 
     Yields
     ------
@@ -214,10 +224,20 @@ def convert(
 
     Parameters
     ----------
-    path, format, disorder_limit, columns, requests, skip_bad
-        See `read`.
+    path : str or path
+        The trace file, plain or compressed by gzip, bzip2, xz or zstd.
     target : str or path
         The Parquet file. Its name must end in `.parquet`. An existing file is replaced.
+    format : TraceFormat or str, optional
+        One of `FORMATS`, or its name. By default the content determines it.
+    disorder_limit : float
+        Largest time by which a record may be earlier than a preceding record of the file, s; by default 60.
+    columns : str or mapping of str to str, optional
+        Columns of a table, see `read`. By default the format, or the names in the header, determine them.
+    requests : int, optional
+        Number of requests to read, from the start of the file; by default all.
+    skip_bad : int
+        Number of damaged lines to leave out before a damaged line raises; by default 0.
 
     Returns
     -------

@@ -107,8 +107,18 @@ class TraceFile:
 
     Parameters
     ----------
-    path, format, disorder_limit, columns, requests, skip_bad
-        See `read`. A single file, which can be read twice.
+    path : str or path
+        The trace file, a regular file that can be read twice, plain or compressed by gzip, bzip2, xz or zstd.
+    format : TraceFormat or str, optional
+        One of `FORMATS`, or its name. By default the content determines it.
+    disorder_limit : float
+        Largest time by which a record may be earlier than a preceding record of the file, s; by default 60.
+    columns : str or mapping of str to str, optional
+        Columns of a table, see `read`. By default the format, or the names in the header, determine them.
+    requests : int, optional
+        Number of requests to read, from the start of the file; by default all.
+    skip_bad : int
+        Number of damaged lines to leave out before a damaged line raises; by default 0.
     select : callable, optional
         Function that receives an iterator over the parts of the trace and returns an iterator over the selected
         requests of each part, for example `lambda parts: (part.window(0, 60) for part in parts)`. By default all requests

@@ -19,6 +19,11 @@ def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         Result of `adapting`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has the offset (0 to 1), the time in s, and a colour for each node.
     """
     every = float(data.time[0])
     width = 1 / data.sizes["subregion"]

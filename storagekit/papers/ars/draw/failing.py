@@ -23,6 +23,11 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         Result of `writes`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The bars are in % of the writes, at completion and at the end of the run.
     """
     panels = []
     shade = alt.Scale(domain=list(WHEN.values()), range=[GREEN, BLUE])
@@ -74,6 +79,11 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `extra` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has two panels over the number of the request. The response time is in ms, on a logarithmic axis.
     """
     names = [_allowed(one) for one in summary.extra.values.tolist()]
     named = summary.assign_coords(extra=names)

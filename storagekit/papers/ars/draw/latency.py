@@ -24,6 +24,11 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
         dimension `statistic` holds the mean and the ends of the 95% interval (`mean`, `low`, `high`).
     load : float
         Load of `busy`, as a multiple of the published load.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has a panel for `summary` and a panel for `busy`. Response time and latency are in ms.
     """
     at = AxisStyle(f"{title('latency')} (ms)", TO_MS)
     top = from_zero(max(float(one.response.max()) for one in (summary, busy)) * TO_MS)

@@ -34,6 +34,11 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim. "ars.algorithm.probes" is the number of hashes needed to find
         one node.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The first chart has the number of hashes per key, and the second chart the moved keys in %.
     """
     kinds = xr.concat([moved[name] for name in KINDS], xr.Variable("kind", list(KINDS.values())))
     side = AxisStyle("Keys that move (%)", PERCENT)

@@ -24,6 +24,11 @@ def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `fig4` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has a group of bars for each volume, in ms.
     """
     colours = with_own(PROTOCOLS, summary.response)
     drawn = grouped(summary.response, "volume", "protocol", colours, IN_MS, "Protocol", width=200)
@@ -45,6 +50,11 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Results of `fig4` over `reading`, after `interval`. The dimension `statistic` holds the mean and the ends of the
         95% interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has a panel for each interpretation. Response times are in ms, on a common scale.
     """
     most = 1.12 * TO_MS * float(summary.response.max())
     side = IN_MS._replace(scale=alt.Scale(domain=[0, most], nice=False))
@@ -72,6 +82,11 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `loads` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms, and both axes are logarithmic.
     """
     times = summary["load"].values.tolist()
     at = AxisStyle(
@@ -108,6 +123,11 @@ def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `fig5` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms.
     """
     colours = with_own(PROTOCOLS, summary.response)
     panels = [

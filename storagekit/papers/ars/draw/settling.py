@@ -43,6 +43,11 @@ def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `equal` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The two panels are one above the other. The throughput is in requests/s.
     """
     own = summary.sel(views="own", drop=True)
     named = own.assign_coords(node=[NAMES[node] for node in own.node.values.tolist()])
@@ -102,6 +107,11 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
         Number of outstanding requests in one run, as `equal` returns it.
     compared : sequence of float
         Windows of ARS for which a curve over time is drawn, seconds.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The standard deviation is in % of all outstanding requests. Windows and times are in s.
     """
     node = int(summary.rate.sel(statistic="mean").isel(views=0, window=0).idxmin("node"))
     named = summary.assign_coords(views=[VIEWS.get(one, one) for one in summary.views.values.tolist()])
@@ -163,6 +173,11 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
         interval (`mean`, `low`, `high`).
     settled : mapping of str to float
         Settling time of the share under each protocol, seconds; result of `settled`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The fraction is in %, and the time in s.
     """
     names = summary.protocol.values.tolist()
     adaptive = [name for name in names if not name.startswith("Central")]

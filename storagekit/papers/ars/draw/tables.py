@@ -28,6 +28,11 @@ def table1(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         Result of `table1`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The table has a row for each node. Sizes are in GB of 10^9 bytes, and seek times in ms.
     """
     rows = []
     for node in data.node.values.tolist():
@@ -68,6 +73,11 @@ def table2(data: xr.Dataset, nodes: xr.Dataset) -> alt.TopLevelMixin:
         Result of `table2`.
     nodes : Dataset
         Result of `table1`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Sizes are in GB of 2^30 bytes and MB of 2^20 bytes.
     """
     panels = []
     for name in data.layout.values.tolist():

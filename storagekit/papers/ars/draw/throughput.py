@@ -25,6 +25,11 @@ def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `fig6` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in requests/s.
     """
     drawn = _bars(summary.request_rate, AxisStyle(RATE), width=240)
     found = over_central(summary.request_rate, "The throughput")
@@ -43,6 +48,11 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `fig6_readings` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has a panel for each interpretation. The throughput is in requests/s.
     """
     rate = summary.request_rate
     # One interpretation has reads only, and lacks some protocols.
@@ -79,6 +89,11 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `buffers` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in requests/s.
     """
     words = {
         size: "unlimited" if size == summary.attrs["unlimited"] else f"{size / MB:g} MB"
@@ -105,6 +120,11 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `windows` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in requests/s, and the window in s.
     """
     named = summary.assign_coords(views=[NAMED.get(one, one) for one in summary.views.values])
     at = AxisStyle(

@@ -23,6 +23,11 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         Result of `what_if`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Shares are in % over the time in s, response times in ms, and throughput in requests/s.
     """
     asked = float(data.attrs["asked"])
     above = alt.hconcat(

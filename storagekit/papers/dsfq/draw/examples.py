@@ -27,6 +27,11 @@ def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevel
         Result of `example_delays`.
     paper : mapping of str to float
         Values of the paper by claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has a panel for each setting of `data`. The delays are costs.
     """
     said = _said(data, paper)
     rows = data.assign(paper=said).to_dataframe().reset_index()

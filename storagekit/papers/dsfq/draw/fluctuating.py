@@ -24,6 +24,11 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         interval (`mean`, `low`, `high`).
     paper : mapping of str to float
         Values of the paper by claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in MB/s of 10^6 bytes, and the time in s.
     """
     said = paper["dsfq.fig13.follows"]
     rule = upright(said, f"paper: f follows within {said:g} s", "right", drop=4)
@@ -60,6 +65,11 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
         interval (`mean`, `low`, `high`).
     paper : mapping of str to float
         Values of the paper by claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The delay is in s.
     """
     said = paper["dsfq.fig13.follows"]
     lag = summary.lag.expand_dims(stream=["f"])
@@ -96,6 +106,12 @@ def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `smoothed` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has a panel for the threads and a panel for each policy. Throughput is in MB/s of 10^6 bytes, and time
+        in s.
     """
     threads = data.threads.sel(brick=0, drop=True).expand_dims(statistic=["mean", "low", "high"])
     most = float(summary.total.max())

@@ -27,6 +27,11 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
         The depth D whose curves are drawn.
     paper : mapping of str to float
         Values of the paper by claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in MB/s of 10^6 bytes, and the response time in ms.
     """
     one, at = summary.sel(depth=depth), AxisStyle("Threads of g")
     from_here = paper["dsfq.fig8.share_at"]
@@ -61,6 +66,11 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         interval (`mean`, `low`, `high`).
     paper : mapping of str to float
         Values of the paper by claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has the panels (a) and (b). The throughput is in MB/s of 10^6 bytes.
     """
     few, many = (float(summary.threads[place]) for place in (0, -1))
     claim = "dsfq.fig9.b_{}".format
@@ -94,6 +104,11 @@ def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         interval (`mean`, `low`, `high`).
     paper : mapping of str to float
         Values of the paper by claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in MB/s of 10^6 bytes.
     """
     on_a = summary.assign_coords(threads=summary.threads / 3)
     said = paper["dsfq.fig10.balanced_from"]
@@ -118,6 +133,11 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
     summary : Dataset
         Result of `fig11` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in MB/s of 10^6 bytes.
     """
     counts = summary.coordinators.values.tolist()
     panels = [
@@ -152,6 +172,11 @@ def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> al
         Minimum share of A for g.
     paper : mapping of str to float
         Values of the paper by claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in MB/s of 10^6 bytes.
     """
     service = summary.service.sel(statistic="mean")
     made = float(service.isel(brick=0).sum("stream").mean())

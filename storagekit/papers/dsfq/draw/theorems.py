@@ -32,6 +32,11 @@ def search(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         Result of `searched`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has two panels. A ratio above 1 breaks the bound.
     """
     panels = [
         headed(_settings(data), "Random settings"),
@@ -56,6 +61,12 @@ def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         Result of `counterexample`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has two panels over the time in ms: the service of each stream by brick, and the difference of the
+        streams, both in sectors.
     """
     of = data.attrs
     served = data.served.stack(place=["stream", "brick"]).transpose("place", "time")

@@ -15,6 +15,11 @@ def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         Result of `equation5`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The times are in s.
     """
     rows = data.wait.to_dataframe().reset_index()
     base = alt.Chart(rows).encode(
@@ -44,6 +49,11 @@ def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         Result of `many_coordinators`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The unfairness is a cost, and each request costs 1.
     """
     rows = data.unfairness.to_dataframe().reset_index()
     points = (

@@ -30,6 +30,11 @@ def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMi
         Messages per request over `bricks`, `replicas` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The panels are in one row. Diamonds are the values of the paper.
     """
     extra = messages - 2 * messages.replicas
     said = TABLE5.numbers(paper).reindex(bricks=messages.bricks, replicas=messages.replicas)
@@ -80,6 +85,11 @@ def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         `contested_requests` over `replicas`, `read_share`, `latency`, `spindles` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Diamonds are the values of the paper.
     """
     titles = (title("replicas"), "Requests claimed twice (%)", "Reads, claim window")
     rows = summary.contested_requests.stack(setting=["read_share", "latency"])

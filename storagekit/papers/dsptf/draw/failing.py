@@ -19,6 +19,12 @@ def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     summary : Dataset
         `outstanding`, `resent`, `extra_services` and `response` over `loss`, `timeout` (seconds) and `statistic`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The four panels have the requests in the loop, the reads sent again, the reads served twice in %, and the mean
+        response time in ms.
     """
     loop = float(summary.attrs["loop"])
     panels = [

@@ -32,6 +32,11 @@ def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         `throughput` over `scheduler`, `depth` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s.
     """
     titles = (title("depth"), "Throughput (IO/s)", title("scheduler"))
     ticks = alt.Scale(type="log", base=2, nice=False, padding=8)
@@ -61,6 +66,11 @@ def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 
         Numbers of the paper by identifier of the claim.
     read_share : float
         Share of reads of the data, by default 0.9.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The three panels have the throughput in IO/s per brick, the idle time in %, and the service time in ms.
     """
     schemes = schemes_in(summary)
 
@@ -102,6 +112,11 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         `throughput` over `scheme`, `completion` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s per brick.
     """
     schemes = schemes_in(summary)
     order = [name for name in COMPLETIONS if name in summary.completion]
@@ -149,6 +164,11 @@ def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) ->
         Throughput of D-SPTF divided by the throughput of hashing, over `replicas` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s per brick, and the gain in %.
     """
     left = curves(
         summary.throughput,
@@ -211,6 +231,11 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         `throughput` over `latency`, `read_share` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s per replica, and the latency in ms.
     """
     titles = (f"{title('latency')} (ms)", "Throughput (IO/s per replica)", "Reads")
     rows = summary.throughput.assign_coords(read_share=[f"{share:.0%}" for share in summary.read_share.values])

@@ -34,6 +34,11 @@ def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
         `statistic`.
     read_share : float
         Share of reads, by default 0.9.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The gain is in %, and the latency in ms on a square-root scale.
     """
     depths = [str(depth) for depth in gain.depth.values.tolist()]
     more = (gain.sel(read_share=read_share) - 1).assign_coords(depth=depths)
@@ -79,6 +84,11 @@ def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     summary : Dataset
         `throughput` and `gain` over `latency`, `replicas`, `depth` and `read_share`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s per brick, and the latency in ms on a square-root scale.
 
     Notes
     -----
@@ -159,6 +169,11 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
         for the first size.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The bytes and the overhead are in % of the bytes of a request.
     """
     sizes = {size: f"{size / 1024:g} KB" for size in summary["size"].values.tolist()}
     first = next(iter(sizes))

@@ -53,6 +53,11 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
         Origin of each trace, over `trace`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms.
     """
     rows = _on(response, "equal")
     panels = []
@@ -128,6 +133,11 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
         Response times over `trace`, `run` and `statistic`, seconds. Only the runs of the system "slow" are drawn.
     basis : DataArray
         Origin of each trace, over `trace`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms.
     """
     rows = _on(response, "slow")
     order = schemes_in(rows, FIVE)
@@ -162,6 +172,12 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
         may be missing.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The three panels are for the schemes, for LARD with shorter windows, and for other interpretations. Response times
+        are in ms.
     """
     rows = _on(response, "changing")
     windows = [name for name in rows.scheme.values.tolist() if name.startswith("LARD,")]

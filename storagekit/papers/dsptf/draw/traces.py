@@ -56,6 +56,11 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
         `value` over `trace`, `figure` and `kind` ("target", "measured").
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The table has a row for each trace. The errors are in %.
     """
     said = TABLE2.numbers(paper)
     rows = [
@@ -104,6 +109,11 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
         Numbers of the paper by identifier of the claim.
     placed : str
         Words for the location of the data in the subtitle, by default "32 bricks of 512 MB".
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Hit rates are in %.
     """
     panels, schemes = [], schemes_in(data)
     names = trace_names(data.basis)
@@ -164,6 +174,11 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     summary : Dataset
         `response` and `hit_rate` over `trace`, `scheme` and `statistic`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms, and hit rates in %.
     """
     columns, schemes, names = [], schemes_in(summary), summary.trace.values.tolist()
     for number, name in enumerate(names):

@@ -33,6 +33,11 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         Throughput over `scheme`, `slowness`, `brick` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s.
     """
     rows, order = table(throughput), schemes_in(throughput, FIVE)
     said = TABLE4.numbers(paper).reindex(scheme=order)
@@ -108,6 +113,11 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         Throughput over `scheme`, `slowness`, `brick`, `speed` and `statistic`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s, and the speed in % of full speed.
 
     Notes
     -----

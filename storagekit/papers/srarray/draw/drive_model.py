@@ -28,6 +28,11 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
 
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s, and the differences are in %.
+
     Notes
     -----
     The first panel shows the throughput of the array by queue and fraction of reads, in this simulator and in the

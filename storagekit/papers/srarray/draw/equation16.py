@@ -27,6 +27,11 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
         requests for each disk), `write_share` and `statistic`.
     drive : str
         Name of the simulated drive, for the title.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The errors are in % of the simulated throughput.
     """
     rows = (PERCENT * error.sel(statistic="mean", drop=True)).rename("error").reset_coords(drop=True)
     most = max(LEAST_RANGE, float(abs(rows).max()))

@@ -40,6 +40,11 @@ def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         (sectors).
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The curves are in %, and the times of the table in µs.
     """
     titles = (f"{title('interval')} (s)", "Predictions within 1% of a turn (%)")
     goal = PERCENT * (1 - paper["srarray.head.slack"])

@@ -26,6 +26,11 @@ def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
         `request_rate`, in requests a second, over `scheme`, `disks`, `queue` and `statistic`.
     model : DataArray
         Requests a second by equation 16, over `disks` and `queue`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s.
     """
     said = model.expand_dims(scheme=["SR-Array, RLOOK"])
     sides = (AxisStyle(title("disks")), _rate(summary, model))
@@ -77,6 +82,11 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
         Requests a second by equation 16, over `layout`, `queue` and `write_share`.
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The throughput is in IO/s, and the fraction of writes in %.
 
     Notes
     -----

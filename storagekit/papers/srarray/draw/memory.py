@@ -37,6 +37,11 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
 
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms, and memory in MB of 10^6 bytes.
+
     Notes
     -----
     A diamond in the right panel marks the paper's break-even memory for a number of disks. Its height is the response

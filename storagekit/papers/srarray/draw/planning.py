@@ -22,6 +22,11 @@ def plan_grid(data: xr.Dataset) -> alt.TopLevelMixin:
     data : Dataset
         `shortfall` over `case`, `rule` ("plan" or "paper") and `question`; NaN if no layout is feasible. The lines of
         the paper's rule are dashed.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Questions and shortfall are in %.
     """
     rows = (PERCENT * data.shortfall).rename("shortfall").reset_coords(drop=True).to_dataframe().reset_index()
     rows = rows.dropna(subset="shortfall").sort_values("shortfall")

@@ -34,6 +34,11 @@ def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
 
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms. The rate is a multiple of the rate of the trace.
+
     Notes
     -----
     On an SR-Array the schedulers "LOOK" and "SATF" are RLOOK and RSATF. If the paper gives a ratio of the rates of two
@@ -87,6 +92,11 @@ def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         `scheduler` and `statistic`.
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms. The rate is a multiple of the rate of the trace.
     """
     panels, found = [], []
     for name, rows in response.sel(scheduler="SATF").data_vars.items():

@@ -18,6 +18,11 @@ def traces(response: xr.DataArray) -> alt.TopLevelMixin:
     ----------
     response : DataArray
         Response time in seconds over `trace`, `layout`, `scale` and `statistic`. Each label of `scale` has a colour.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms, on a logarithmic axis.
     """
     names = [f"{scale:g}" for scale in response.scale.values]
     palette = dict(zip(names, RATES, strict=False))

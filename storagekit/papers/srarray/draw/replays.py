@@ -31,6 +31,11 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim. The three ratios of figure 6 are for six disks
         on Cello base.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms.
     """
     base = response["Cello base"]
     ours = at_disks(base, scheme="SR-Array", disks=6)
@@ -74,6 +79,11 @@ def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) 
         As in `fig6`. A line connects the response times of the scheme "Rule".
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms.
     """
     nine = {9: paper["srarray.fig7.nine_practical"]}
     advised = {"Cello base": nine | {6: paper["srarray.fig7.six[D_r]"]}, "Cello disk 6": nine}
@@ -130,6 +140,11 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
         Response time in seconds over `disks`, `replicas` and `statistic`.
     paper : mapping of str to float
         The paper's number of each claim, by the identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Response times are in ms.
     """
     most = int(response.disks.max())
     ours = at_disks(response, scheme="SR-Array", disks=most)

@@ -35,6 +35,11 @@ def table3(data: xr.Dataset) -> alt.TopLevelMixin:
     data : Dataset
         Over `workload` and `quantity`, in SI units: `measured`, the values of the synthetic traces, and `target`, the
         published values.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The differences are in % of the published values.
     """
     error = (data.measured / data.target.where(data.target != 0) - 1) * PERCENT
     frame = error.rename("error").reset_coords(drop=True).to_dataframe().reset_index()

@@ -30,6 +30,11 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     paper : mapping of str to float, optional
         Numbers of the paper by identifier of the claim. The paper's largest load on 32 disks is drawn in the panel of
         the largest unit.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The completion time is in s, and the load in requests/s.
     """
     units = summary.unit.values.tolist()
     panels: list[Layered] = [
@@ -69,6 +74,11 @@ def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
         Completion time over `disks`, `load` and `statistic`, seconds.
     data : Dataset
         The data of the summary; see `fig3`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The completion time is in s, and the load in requests/s.
     """
     most = data.rate.isel(load=-1)
     carried = " and ".join(
@@ -92,6 +102,11 @@ def fig5(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
         Data-rate over `device`, `disks` and `statistic`, bytes a second.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Data-rates are in MB/s of 10^6 bytes.
     """
     palette = dict(zip(summary.device.values.tolist(), COLOURS, strict=False))
     said = paper["swift.fig5.rate_32"]
@@ -116,6 +131,11 @@ def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
         Data-rate over `unit`, `disks` and `statistic`, bytes a second.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Data-rates are in MB/s of 10^6 bytes.
     """
     named = summary.assign_coords(unit=[in_kb(unit) for unit in summary.unit.values])
     said = paper["swift.fig6.rate_32"]

@@ -37,6 +37,11 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
         `rate` over `operation`, `reading` (interpretation, "judged" or "other"), `ethernets` and `statistic`, KB/s.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Rates are in KB/s.
     """
     top = 1.05 * max(float(checked.high.max()), float(predicted.rate.max()))
     panels = [
@@ -121,6 +126,11 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
         `rate` over `random` and `ethernets`, KB/s. The model of each entry of `random` is calibrated on one Ethernet.
     checked : Dataset
         See `tables`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Rates are in KB/s.
     """
     rate = readings.rate.sel(ethernets=2)
     rows = pd.DataFrame({"random": readings.random.values, "rate": rate.values})
@@ -171,6 +181,11 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
         The variables of `tables`, and two more. `beyond`: the part of the difference between the printed and the
         recomputed limits that rounding does not explain, KB/s. `impossible`: whether the printed deviation is
         impossible for eight samples.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has the distances of the limits from the mean, in KB/s.
     """
     panels = [
         headed(_limits(checked.sel(table=[table])), f"Table {table}: {NAMES[int(table)]}", 190)

@@ -17,6 +17,11 @@ def choices(data: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     data : Dataset
         `agents` and `unit` (bytes) over `rate` (bytes a second).
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The unit is in KB, and the data-rate in MB/s of 10^6 bytes.
     """
     x = alt.X("rate:Q", title="Requested data-rate (MB/s)", scale=alt.Scale(type="log", nice=False))
     rows = data.dropna("rate").to_dataframe().reset_index()
@@ -53,6 +58,11 @@ def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
     ----------
     summary : Dataset
         `refused_kind` and `carried` over `policy`, `offered`, `kind` and `statistic`.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Fractions are in %, and data-rates in MB/s of 10^6 bytes.
     """
     palette = dict(zip(summary.policy.values.tolist(), COLOURS, strict=False))
     x = AxisStyle("Offered data-rate (MB/s)", 1 / MEGA)

@@ -21,6 +21,11 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
     ----------
     summary : DataArray
         Data-rate over `groups`, `down`, `write_share` and `statistic`, bytes a second.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Data-rates are in MB/s of 10^6 bytes.
     """
     palette = dict(zip(summary.down.values.tolist(), COLOURS, strict=False))
     # The scale begins at a round number; the title of the axis states it.
@@ -73,6 +78,11 @@ def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
     ----------
     summary : DataArray
         Data-rate over `parts`, `instructions` and `statistic`, bytes a second.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        The chart has a line for each label of `parts`.
     """
     share = summary / summary.sel(instructions=0.0, statistic="mean", drop=True)
     palette = dict(zip(summary.parts.values.tolist(), COLOURS, strict=False))
@@ -101,6 +111,11 @@ def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
     ----------
     summary : DataArray
         Data-rate over `device`, `link`, `unit`, `disks` and `statistic`, bytes a second.
+
+    Returns
+    -------
+    altair.TopLevelMixin
+        Data-rates are in GB/s of 10^9 bytes.
     """
     named = summary.assign_coords(unit=[in_kb(unit) for unit in summary.unit.values])
     palette = dict(zip(reversed(named.unit.values.tolist()), COLOURS, strict=False))
