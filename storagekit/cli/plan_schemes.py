@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from storagekit.cli.plan import Drive, Json, ReadShare, plan_app
+from storagekit.cli.plan import Drive, Json, plan_app
 from storagekit.core.errors import InputError
 
 _TB, _MB, _KB, _MS, _HOUR = 1e12, 1e6, 1024, 1e-3, 3600.0
@@ -97,6 +97,27 @@ Cache = Annotated[
 SpareDays = Annotated[
     float, typer.Option(help="With --buy-next and --afr: mean time until an ordered disk arrives, days.")
 ]
+Tenants = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tenant",
+        metavar="NAME:RATE:KB[:READS%][:mean<MS][:p99<MS]",
+        help="A tenant, in place of --rate: web:300:8:80%:p99<50; repeatable.",
+    ),
+]
+Streams = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stream",
+        metavar="NAME:MB/S[:write]",
+        help="A sequential stream beside the requests, such as backup:200; repeatable.",
+    ),
+]
+Trace = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A trace whose sizes, reads and writes, and rate unless --rate, are used."),
+]
+Chunk = Annotated[float, typer.Option(help="With --stream: MB that a stream reads of a disk at once.")]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")]
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
 
@@ -112,10 +133,16 @@ def schemes(
     disks: Annotated[int, typer.Option(help="Number of disks.")],
     data_tb: Annotated[float, typer.Option(help="Size of the data, 10^12 bytes.")],
     drive: Drive = "cheetah9lp",
-    size_kb: Annotated[str, typer.Option(help="Request size in KB, or sizes with fractions: 4:0.8,1024:0.2.")] = "4",
-    read_share: ReadShare = 1.0,
+    size_kb: Annotated[
+        str | None, typer.Option(help="Request size in KB, by default 4, or sizes with fractions: 4:0.8,1024:0.2.")
+    ] = None,
+    read_share: Annotated[float | None, typer.Option(help="Share of reads, 0 to 1; by default 1.")] = None,
     rate: Annotated[float | None, typer.Option(help="Request rate, requests/s.")] = None,
     outstanding: Outstanding = None,
+    tenant: Tenants = None,
+    trace: Trace = None,
+    stream: Streams = None,
+    chunk_mb: Chunk = 1.0,
     goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
     tolerate: Annotated[int, typer.Option(help="Number of disk failures that the scheme must tolerate.")] = 0,
     mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time, ms.")] = None,
@@ -159,15 +186,19 @@ def _ranked(given: SimpleNamespace):
     from storagekit.plan.objective import OBJECTIVES
 
     others = _others(given.code or [], given.declustered or [], given.copies, given.simulated)
-    model = load_drive(given.drive)
+    model, tenants = load_drive(given.drive), _tenants(given)
     return ask(
         model,
         given.disks,
         data=given.data_tb * _TB,
-        size=size_mix(given.size_kb),
+        size=None if given.size_kb is None else size_mix(given.size_kb),
         read_share=given.read_share,
-        rate=given.rate,
+        # with a trace, the rate is that of its requests
+        rate=None if given.trace else given.rate,
         outstanding=given.outstanding,
+        tenants=tenants,
+        streams=[stream_of(words) for words in given.stream or []],
+        chunk=given.chunk_mb * 2**20,
         goal=_named("goal", given.goal, OBJECTIVES),
         tolerate=given.tolerate,
         mean=None if given.mean_ms is None else given.mean_ms * _MS,
@@ -178,6 +209,57 @@ def _ranked(given: SimpleNamespace):
         scheduler=_named("scheduler", given.scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
         queue_depth=given.queue_depth,
     )
+
+
+def _tenants(given: SimpleNamespace) -> list:
+    """Return the tenants of --tenant, or those of --trace."""
+    from storagekit.plan import tenants_of
+
+    if given.trace is None:
+        return [tenant_of(words) for words in given.tenant or []]
+    if given.tenant:
+        raise InputError("--tenant with --trace: the requests of a trace are tenants already; give one of the two")
+    from storagekit.workload.trace import read
+
+    return list(tenants_of(read(given.trace), given.rate))
+
+
+def tenant_of(words: str):
+    """Return a tenant, such as web:300:8:80%:p99<50."""
+    from storagekit.plan import Tenant
+
+    name, *parts = words.split(":")
+    others: dict[str, float] = {}
+    try:
+        rate, size = float(parts[0]), float(parts[1]) * _KB
+        for part in parts[2:]:
+            what, _, limit = part.partition("<")
+            key, value = ("read_share", float(part[:-1]) / 100) if part.endswith("%") else (what, float(limit) * _MS)
+            if key not in ("read_share", "mean", "p99") or key in others:
+                raise ValueError(part)
+            others[key] = value
+    except (IndexError, ValueError):
+        raise InputError(
+            f"--tenant {words[:60]!r}: give name, requests/s and KB, then reads and limits in ms if there are any: "
+            "web:300:8:80%:mean<20:p99<50"
+        ) from None
+    return Tenant(name, rate, size, **others)
+
+
+def stream_of(words: str):
+    """Return a sequential stream, such as backup:200 or ingest:50:write."""
+    from storagekit.plan import SequentialStream
+
+    name, *parts = words.split(":")
+    try:
+        rate, *kind = parts
+        if kind not in ([], ["write"], ["read"]):
+            raise ValueError(kind)
+        return SequentialStream(name, float(rate) * _MB, writes=kind == ["write"])
+    except ValueError:
+        raise InputError(
+            f"--stream {words[:60]!r}: give name and MB/s, and write if it writes: backup:200 or ingest:50:write"
+        ) from None
 
 
 def _further(answer, given: SimpleNamespace) -> dict[str, Callable]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from storagekit.charts import Board, Said, Slider, StepsControl
@@ -26,7 +25,7 @@ from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import LabPage
 from storagekit.lab.progress import plain
 from storagekit.placement import Declustered, Replicas
-from storagekit.plan import SchemesAnswer, schemes
+from storagekit.plan import SchemesAnswer, schemes, tenants_of
 from storagekit.schedule import SATF
 from storagekit.simulation.compare import Comparison, compare
 from storagekit.workload.trace import UNITS, RequestTrace, TraceCharacteristics, characteristics, read
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 SAMPLE = "small.spc"
 SCALES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 # maximum number of sizes passed to the planner, and of schemes shown
-_SIZES, _LISTED = 6, 5
+_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -135,9 +134,7 @@ def advised(
         drive,
         disks,
         data=data * disks * drive.capacity * SECTOR,
-        size=sizes_of(trace),
-        read_share=found.read_share,
-        rate=scale * (found.rate or 1.0),
+        tenants=tenants_of(trace, scale * (found.rate or 1.0)),
         tolerate=tolerate,
     )
     return Advised(trace, found, scale, answer)
@@ -165,20 +162,6 @@ def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics
             return _on_disk.__wrapped__(path, 0)
         except InputError as fault:
             raise InputError(str(fault).replace(str(path), path.name)) from None
-
-
-def sizes_of(trace: RequestTrace) -> dict[float, float]:
-    """Return the share of the requests of each size, keyed by the size in bytes.
-
-    If there are many sizes, all sizes between two powers of two form one entry, keyed by the mean size.
-    """
-    sizes, counts = np.unique(trace.size, return_counts=True)
-    if sizes.size > _SIZES:
-        power = np.ceil(np.log2(np.maximum(sizes, SECTOR))).astype(int)
-        _, which = np.unique(power, return_inverse=True)
-        total = np.bincount(which, counts)
-        sizes, counts = np.bincount(which, sizes * counts) / total, total
-    return {float(size): float(count) / len(trace) for size, count in zip(sizes, counts, strict=True)}
 
 
 def told(answer: Advised) -> Said:

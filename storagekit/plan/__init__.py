@@ -68,6 +68,7 @@ from storagekit.plan.sizing import size as size
 from storagekit.plan.sr_array import array as array
 from storagekit.plan.tenants import SequentialStream as SequentialStream
 from storagekit.plan.tenants import Tenant as Tenant
+from storagekit.plan.tenants import tenants_of as tenants_of
 from storagekit.plan.trials import RandomQuestion as RandomQuestion
 from storagekit.plan.trials import plan_against_simulation as plan_against_simulation
 from storagekit.plan.trials import random_questions as random_questions

@@ -103,7 +103,7 @@ class Requirements:
             )
         if self.streams and self.chunk < self.largest * SECTOR:
             raise InputError(
-                f"chunk {self.chunk:g} bytes with requests of {self.largest * SECTOR} bytes: a stream reads whole stripe "
+                f"chunk {self.chunk:.0f} bytes with requests of {self.largest * SECTOR} bytes: a stream reads whole stripe "
                 f"units, which hold the largest request; give a chunk of at least {self.largest * SECTOR} bytes"
             )
         for label, limit in (("mean", self.mean), ("tail", self.tail)):

@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.units import KB
+from storagekit.core.units import KB, SECTOR
 from storagekit.core.validation import (
     POSITIVE,
     REAL,
@@ -21,6 +24,11 @@ from storagekit.core.validation import (
     validate_fields,
 )
 
+if TYPE_CHECKING:
+    from storagekit.workload.trace import RequestTrace
+
+# largest number of different sizes of a trace that are kept apart
+_SIZES = 6
 # bytes of the largest request
 LARGEST = 2**26
 # bytes that a sequential stream or a rebuild reads or writes of a disk at once: by default, and the limits
@@ -181,3 +189,56 @@ def together(every: Sequence[Tenant]) -> tuple[float, tuple[tuple[float, float],
         for size, share in one.sizes:
             shares[size] = shares.get(size, 0.0) + one.rate / rate * share
     return rate, tuple(sorted(shares.items())), sum(one.rate / rate * one.read_share for one in every)
+
+
+def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant, ...]:
+    """Return the reads and the writes of a trace as two tenants, with the sizes of each.
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace, for example from `sk.read_trace`.
+    rate : float, optional
+        Rate of all requests together, requests a second; by default the mean rate of the trace.
+
+    Returns
+    -------
+    tuple of Tenant
+        The tenants "reads" and "writes", without limits; one of them if the trace has only reads or only writes. Of many
+        sizes, those between two powers of two form one size, their mean.
+
+    Raises
+    ------
+    InputError
+        If the trace has no request, or its requests are all at one time and no rate is given.
+
+    Examples
+    --------
+    >>> import storagekit as sk
+    >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
+    >>> [one.name for one in sk.plan.tenants_of(trace, rate=500.0)]
+    ['reads', 'writes']
+    """
+    if not len(trace):
+        raise InputError("a trace without requests: give a trace with at least one request")
+    lasts = float(trace.time[-1] - trace.time[0])
+    if rate is None and lasts <= 0:
+        raise InputError("a trace whose requests are all at one time: give rate, in requests a second")
+    rate = len(trace) / lasts if rate is None else POSITIVE.in_unit("requests/s")("rate", rate)
+    found = []
+    for name, which, share in (("reads", trace.read, 1.0), ("writes", ~trace.read, 0.0)):
+        sizes = trace.size[which]
+        if len(sizes):
+            found.append(Tenant(name, rate * len(sizes) / len(trace), _mix(sizes), share))
+    return tuple(found)
+
+
+def _mix(size: NDArray) -> dict[float, float]:
+    """Return the share of the requests of each size, keyed by the size in bytes. size: of each request, bytes."""
+    sizes, counts = np.unique(size, return_counts=True)
+    if sizes.size > _SIZES:
+        power = np.ceil(np.log2(np.maximum(sizes, SECTOR))).astype(int)
+        _, which = np.unique(power, return_inverse=True)
+        total = np.bincount(which, counts)
+        sizes, counts = np.bincount(which, sizes * counts) / total, total
+    return {float(each): float(count) / len(size) for each, count in zip(sizes, counts, strict=True)}

@@ -86,7 +86,8 @@ class _Queue:
         # the mean square of the service times in a second, which determines the work of an M/G/1 queue
         self._squares = load.reads * s2 + load.background.rate * others_square
         demand = load.reads * s + load.background.rate * others
-        for one, (mean, square) in self._seconds.items():
+        for one in load.operations:
+            mean, square = self._seconds[one]
             self._squares += self._writes(one) * square
             demand += self._writes(one) * mean
         self.busy = min(_FULL, demand if load.queue is None else load.queue.busy)
@@ -142,7 +143,8 @@ class _Queue:
         work, following, elsewhere = 0.0, 0.0, 0.0
         # time of a write on a disk that its request has not read
         later = float(self.load.moments[0, 1])
-        for one, (t, _) in self._seconds.items():
+        for one in self.load.operations:
+            t, _ = self._seconds[one]
             if one.returns:
                 work += 2 * self._writes(one) * self._moments(one, writes=False)[0] * t
                 following += self._writes(one) * t
@@ -178,7 +180,9 @@ class _Queue:
         """Return the distribution of the service time of an access."""
         load, served = self.load, self._served
         found = load.reads * served.read(1) + load.writes * served.write
-        for one in self._untouched:
+        for one in self.load.operations:
+            if one not in self._untouched:
+                continue
             chance, write = self._returns(one), self._shares(one, writes=True) @ served.writes
             found += self._writes(one) * (chance @ np.array(self._at_once(one)) - chance.sum() * write)
         return load.with_background(found / (load.reads + load.writes), self.time)
@@ -192,7 +196,8 @@ class _Queue:
         """Return the distributions of the time of a write that returns to an idle disk: the last disk, other disks."""
         services, time = self.load.fine.services, self.time
         shares = self._shares(one, writes=True)
-        last = shares @ (time >= self._rest_of_turn()[:, None])
+        # a step between two times of the grid becomes a ramp, so that the mean is continuous
+        last = shares @ np.clip((time - self._rest_of_turn()[:, None]) / (time[1] - time[0]) + 0.5, 0.0, 1.0)
         least = (services.sizes.written + services.settle)[:, None]
         return last, shares @ np.clip((time - least) / services.arc, 0.0, 1.0)
 

@@ -1,0 +1,276 @@
+"""Tenants and sequential streams in the planner: identities with one class of requests, laws, and simulated values."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+import storagekit as sk
+from storagekit.analytic.array.positioning import spindle
+from storagekit.core.errors import InputError
+from storagekit.plan import SequentialStream, Tenant, schemes, tenants_of
+from storagekit.plan.predicting import background_of, responses_of
+from storagekit.workload.trace import request_trace
+
+DRIVE = sk.load_drive("toshiba_mg10_20tb")
+WEB = Tenant("web", 250.0, 8192, 0.7)
+IMAGES = Tenant("images", 20.0, 2.0**20, 0.9)
+BACKUP = SequentialStream("backup", 150e6)
+
+
+def ranked(disks=12, **others):
+    return schemes(DRIVE, disks, data=60e12, **others)
+
+
+def by_name(answer):
+    return {one.name: one for one in answer.ranking}
+
+
+def test_equal_tenants_are_one_class_of_requests():
+    """Three tenants with the same requests give the response times of one class, and so does each tenant."""
+    one = by_name(ranked(size=8192, read_share=0.7, rate=300.0, tolerate=1))
+    several = by_name(ranked(tenants=[Tenant(f"t{n}", rate, 8192, 0.7) for n, rate in enumerate((50.0, 100.0, 150.0))]))
+    assert len(one) > 5
+    for name, expected in one.items():
+        found = several[name]
+        for measure in ("mean", "p95", "p99", "utilization", "throughput", "degraded"):
+            assert getattr(found, measure) == pytest.approx(getattr(expected, measure), rel=1e-4), (name, measure)
+        for tenant in found.tenants:
+            assert (tenant.mean, tenant.p99) == pytest.approx((expected.mean, expected.p99), rel=1e-4)
+
+
+def test_reads_and_writes_as_two_tenants_are_one_class_of_requests():
+    """The array is the same, and the mean of all requests is the weighted mean of reads and writes."""
+    one = by_name(ranked(size=8192, read_share=0.7, rate=300.0))
+    two = by_name(ranked(tenants=[Tenant("reads", 210.0, 8192, 1.0), Tenant("writes", 90.0, 8192, 0.0)]))
+    for name, expected in one.items():
+        found = two[name]
+        assert found.mean == pytest.approx(expected.mean, rel=1e-4)
+        assert found.p99 == pytest.approx(expected.p99, rel=1e-4)
+        reads, writes = found.tenants
+        assert 0.7 * reads.mean + 0.3 * writes.mean == pytest.approx(expected.mean, rel=1e-4)
+
+
+@pytest.mark.parametrize("queue_depth", [1, 32])
+def test_sizes_of_one_operation_matter_for_this_operation_only(queue_depth):
+    """Large writes slow the reads only by waiting; large reads make parity cheaper than large writes."""
+    small = [Tenant("reads", 200.0, 4096, 1.0), Tenant("writes", 40.0, 4096, 0.0)]
+    large = [small[0], replace(small[1], size=2.0**20)]
+    before, after = (by_name(ranked(tenants=each, queue_depth=queue_depth)) for each in (small, large))
+    for name in ("RAID 0", "RAID 10", "RAID 5, 11+1", "RAID 60, 2 x 4+2"):
+        reads, writes = (after[name].tenants[place].mean - before[name].tenants[place].mean for place in (0, 1))
+        assert 0 < reads < writes, name
+
+
+def test_at_light_load_a_tenant_takes_its_own_transfer_time():
+    """Without waiting, tenants differ by the transfer of their sizes; a read of a mirror is the nearer of two."""
+    light = [replace(WEB, rate=0.02, read_share=1.0), replace(IMAGES, rate=0.02, read_share=1.0)]
+    needs = ranked(tenants=light).needs
+    for name, one in by_name(ranked(tenants=light)).items():
+        web, images = one.tenants
+        used = np.array(min(1.0, needs.data / one.usable))
+        transfer = needs.transfers(used).mean(axis=-1)
+        tolerance = 1e-5 if one.scheme.shape.heads == 1 else 2e-3
+        assert images.mean - web.mean == pytest.approx(transfer[1] - transfer[0], rel=tolerance, abs=2e-5), name
+
+
+def test_limits_of_a_tenant_decide():
+    """A scheme is rejected if a tenant misses its limit, and the reason names the tenant with a true value."""
+    best = ranked(tenants=[WEB, IMAGES]).recommended
+    limit = best.tenants[1].mean
+    assert ranked(tenants=[WEB, replace(IMAGES, mean=1.001 * limit)]).feasible
+    strict = ranked(tenants=[WEB, replace(IMAGES, mean=0.5 * limit)])
+    assert not strict.feasible and "mean response of images" in strict.binding.constraint
+    fastest = min(one.tenants[1].mean for one in strict.refused)
+    assert strict.binding.value == pytest.approx(1e3 * fastest)
+    tail = ranked(tenants=[replace(WEB, p99=1.001 * best.tenants[0].p99), IMAGES])
+    assert (
+        tail.feasible
+        and {one.name for one in tail.refused}
+        and all(one.tenants[0].p99 > 1.001 * best.tenants[0].p99 for one in tail.refused if np.isfinite(one.mean))
+    )
+
+
+@given(
+    rates=st.lists(st.floats(1.0, 200.0), min_size=1, max_size=3),
+    sizes=st.lists(st.sampled_from([4096.0, 65536.0, 2.0**20]), min_size=3, max_size=3),
+    reads=st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3),
+    backup=st.floats(1e6, 3e8),
+    writes=st.booleans(),
+)
+@hypothesis_settings(max_examples=25)
+def test_more_of_anything_is_never_faster(rates, sizes, reads, backup, writes):
+    """A further tenant, a stream, and a faster stream lengthen every mean, and lower the rate that is possible."""
+    every = [Tenant(f"t{n}", rate, sizes[n], reads[n]) for n, rate in enumerate(rates)]
+    stream = SequentialStream("backup", backup, writes)
+    more = [*every, Tenant("more", 5.0, 4096, 0.5)]
+    none, slow, fast = ([], [stream], [replace(stream, rate=1.5 * backup)])
+    plain, with_slow, with_fast, with_more = (
+        by_name(schemes(DRIVE, 12, data=60e12, tenants=tenants, streams=streams))
+        for tenants, streams in ((every, none), (every, slow), (every, fast), (more, none))
+    )
+    for one, other in ((plain, with_slow), (with_slow, with_fast), (plain, with_more)):
+        # what is fast enough with the larger load is so with the smaller one
+        assert other.keys() <= one.keys()
+        for name, found in other.items():
+            assert found.utilization >= one[name].utilization * (1 - 1e-9), name
+            if other is not with_more:
+                assert found.throughput <= one[name].throughput * (1 + 1e-9), name
+                assert found.mean >= one[name].mean * (1 - 2e-3), name
+
+
+def test_the_work_of_a_stream_is_its_bytes_divided_by_the_disks():
+    """Reads take each byte once, writes take copies and parity too, and a lost disk leaves its reads to the others."""
+    timing = spindle(DRIVE)
+    for writes in (False, True):
+        needs = ranked(rate=100.0, streams=[SequentialStream("s", 240e6, writes)]).needs
+        for name, one in by_name(ranked(rate=100.0)).items():
+            factor = {
+                "RAID 0": 1,
+                "RAID 10": 2,
+                "RAID 5, 11+1": 12 / 11,
+                "RAID 6, 10+2": 12 / 10,
+                "RAID 60, 2 x 4+2": 6 / 4,
+            }
+            if name not in factor:
+                continue
+            found = background_of(needs, timing, one.scheme)
+            expected = 240e6 / 2**20 / 12 * (factor[name] if writes else 1)
+            assert found.rate == pytest.approx(expected)
+            after = one.scheme.after_loss(1.0)
+            if after is not None:
+                lost = background_of(needs, timing, one.scheme, after).rate
+                assert lost == pytest.approx(expected * (1 if writes else 1 + 1 / after.disks))
+
+
+def test_a_stream_alone_needs_no_seek():
+    """Without other accesses, a stream costs the transfer and half a revolution; among many, it seeks each time."""
+    timing = spindle(DRIVE)
+    scheme = by_name(ranked(rate=100.0))["RAID 0"].scheme
+    near = {}
+    for rate in (0.001, 100.0, 2000.0):
+        needs = ranked(rate=rate, streams=[BACKUP]).needs
+        (near[rate],) = (one.near for one in background_of(needs, timing, scheme).kinds)
+    assert near[0.001] > 0.999 > near[100.0] > near[2000.0] and near[2000.0] < 0.01
+
+
+def test_growth_scales_tenants_and_streams():
+    """An array is full of requests when the load has grown to its maximum, with streams that grow alike."""
+    answer = ranked(tenants=[WEB, IMAGES], streams=[BACKUP], tolerate=1)
+    found = answer.growth(load=0.25)
+    for one in found.ranking[:3]:
+        then = answer.needs.grown(answer.needs.data, 1.25**one.years)
+        again = schemes(
+            DRIVE,
+            12,
+            data=60e12,
+            tenants=[replace(each, rate=each.rate * 1.25**one.years) for each in (WEB, IMAGES)],
+            streams=then.streams,
+            tolerate=1,
+        )
+        assert by_name(again)[one.name].mean > 5 * one.mean
+
+
+def test_after_a_failure_tenants_and_streams_remain():
+    """Without rebuild, the response times while a disk is lost exceed those before, by more with a stream."""
+    with_stream = ranked(tenants=[WEB, IMAGES], streams=[BACKUP], tolerate=1).after_failure()
+    without = {one.name: one for one in ranked(tenants=[WEB, IMAGES], tolerate=1).after_failure().ranking}
+    assert len(with_stream.ranking) > 3
+    for one in with_stream.ranking:
+        assert one.lost.mean > one.mean > without[one.name].mean
+        assert one.lost.mean > without[one.name].lost.mean
+        assert one.lost.utilization > without[one.name].lost.utilization + 0.02
+
+
+def test_a_cache_serves_each_tenant_by_its_share_of_reads():
+    answer = ranked(tenants=[replace(WEB, read_share=1.0), replace(IMAGES, read_share=0.0)], tolerate=1, price=300)
+    (found,) = (
+        one for one in answer.next_purchase(caches=[sk.plan.ReadCache(2000, hits=0.5)]).ranking if "cache" in one.name
+    )
+    web, images = found.prediction.tenants
+    before = answer.recommended.tenants
+    # half of the reads take no time, so that the mean of web falls by more than half; images only waits less
+    assert web.mean < 0.5 * before[0].mean
+    assert 0.5 * before[1].mean < images.mean < before[1].mean
+    assert found.needs.rate == pytest.approx(answer.needs.rate - 0.5 * WEB.rate)
+
+
+def test_a_trace_becomes_its_reads_and_writes():
+    """The tenants have the rate, the sizes and the bytes of the trace."""
+    draw = np.random.default_rng(3)
+    sizes, reads = draw.integers(1, 200, 600) * 512, draw.random(600) < 0.6
+    times = np.sort(draw.uniform(0, 60.0, 600))
+    trace = request_trace(times, np.zeros(600, int), np.arange(600) * 2**20, sizes, reads)
+    found = {one.name: one for one in tenants_of(trace)}
+    assert set(found) == {"reads", "writes"}
+    lasts = times[-1] - times[0]
+    for name, which in (("reads", reads), ("writes", ~reads)):
+        one = found[name]
+        assert one.rate == pytest.approx(np.count_nonzero(which) / lasts)
+        assert one.rate * sum(size * share for size, share in one.sizes) == pytest.approx(sizes[which].sum() / lasts)
+        assert len(one.sizes) <= 9 and one.read_share == (name == "reads")
+    assert sum(one.rate for one in tenants_of(trace, rate=50.0)) == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"tenants": [WEB], "rate": 5.0}, "rate with tenants"),
+        ({"tenants": [WEB], "size": 4096}, "size with tenants"),
+        ({"tenants": [WEB, WEB]}, "'web' twice"),
+        ({"streams": [BACKUP], "outstanding": 8}, "streams with outstanding"),
+        ({"streams": [BACKUP], "rate": 5.0, "size": 4 * 2**20}, "give a chunk of at least 4194304 bytes"),
+        ({"tenants": [WEB], "families": sk.plan.Protocols()}, "leave this family out"),
+    ],
+)
+def test_impossible_questions_are_refused(changed, message):
+    with pytest.raises(InputError, match=message):
+        ranked(**changed)
+
+
+def test_the_answer_shows_each_tenant():
+    answer = ranked(tenants=[WEB, replace(IMAGES, mean=0.1)], streams=[BACKUP], tolerate=1)
+    text = str(answer)
+    assert "of 2 tenants, backup 150 MB/s" in text and f"tenants of {answer.recommended.name}" in text
+    assert "tenants of" in answer._repr_html_()
+    found = answer.table.tenant_mean.sel(tenant="images").values
+    assert found == pytest.approx([one.tenants[1].mean for one in answer.ranking])
+    stored = answer.to_dict()
+    assert stored["question"]["tenants"][1]["mean"] == 0.1 and stored["question"]["streams"][0]["rate"] == 150e6
+    assert stored["ranking"][0]["tenants"][0]["name"] == "web"
+
+
+@pytest.mark.optimized
+def test_simulated_tenants_and_streams_agree():
+    """Tenants within 4%; with a stream, which arrives at regular times, within 8%."""
+    answer = ranked(tenants=[replace(WEB, rate=350.0), IMAGES])
+    picked = tuple(one for one in answer.ranking if one.name in ("RAID 0", "RAID 10"))
+    check = replace(answer, ranking=picked).check(schemes=2, seeds=8, requests=12_000)
+    rows = [row for row in check.rows if row.measure.startswith("mean")]
+    assert len(rows) == 6
+    assert all(abs(row.difference) < 0.04 for row in rows), [
+        (row.candidate, row.measure, row.difference) for row in rows
+    ]
+    streamed = ranked(tenants=[WEB, IMAGES], streams=[BACKUP])
+    only = tuple(one for one in streamed.ranking if one.name == "RAID 0")
+    check = replace(streamed, ranking=only).check(schemes=1, seeds=8, requests=12_000)
+    rows = [row for row in check.rows if row.measure.startswith("mean")]
+    assert len(rows) == 3
+    assert all(abs(row.difference) < 0.08 for row in rows), [(row.measure, row.difference) for row in rows]
+    # without the stream, the prediction would be too short by far more
+    plain = ranked(tenants=[WEB, IMAGES])
+    assert by_name(plain)["RAID 0"].mean < 0.93 * rows[0].simulated
+
+
+def test_responses_of_all_requests_are_the_mixture_of_tenants():
+    answer = ranked(tenants=[WEB, IMAGES])
+    timing = spindle(DRIVE)
+    for one in answer.ranking[:6]:
+        found = responses_of(answer.needs, timing, one.scheme)
+        shares = np.array([250.0, 20.0]) / 270.0
+        within = shares @ np.array([each.within for each in found.tenants])
+        np.testing.assert_allclose(found.all.within, within, atol=1e-12)
+        assert found.all.mean == pytest.approx(one.mean, rel=1e-4)
