@@ -18,8 +18,15 @@ from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
 from storagekit.plan.predicting import Prediction, holds, load_share, turns_in_time
 from storagekit.plan.requirements import MOST_DISKS, Requirements
 from storagekit.plan.schemes_answer import SchemesAnswer
-from storagekit.plan.tenants import CHUNK, SequentialStream, Tenant, sizes_of, together
-from storagekit.plan.tenants import tenants as valid_tenants
+from storagekit.plan.tenants import (
+    CHUNK,
+    SequentialStream,
+    Tenant,
+    different_streams,
+    different_tenants,
+    sizes_of,
+    together,
+)
 
 _FAMILIES = "SRArrays(), ParityRAID(), Code(8, 3), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
@@ -111,7 +118,7 @@ def schemes(
     >>> str(answer.recommended.scheme)
     'RAID 10'
     """
-    tenants = valid_tenants("tenants", tenants)
+    tenants = different_tenants("tenants", tenants)
     if tenants:
         given = {"rate": rate, "outstanding": outstanding, "size": size, "read_share": read_share}
         rate, sizes, read_share = _of_tenants(tenants, given)
@@ -132,7 +139,7 @@ def schemes(
         budget,
         queue_depth,
         tenants,
-        streams,
+        different_streams("streams", streams),
         chunk,
     )
     if goal is None:

@@ -24,7 +24,15 @@ from storagekit.core.validation import (
     validate_fields,
 )
 from storagekit.drive import Drive
-from storagekit.plan.tenants import CHUNK, Chunk, SequentialStream, Tenant, streams, tenants, together
+from storagekit.plan.tenants import (
+    CHUNK,
+    Chunk,
+    SequentialStream,
+    Tenant,
+    different_streams,
+    different_tenants,
+    together,
+)
 from storagekit.plan.transfers import ZoneTransfers, paged
 
 MOST_DISKS = 4096
@@ -69,8 +77,8 @@ class Requirements:
     price: Amount | None
     budget: Positive | None
     queue_depth: Annotated[int, _DEPTHS] = 1
-    tenants: Annotated[tuple[Tenant, ...], tenants] = ()
-    streams: Annotated[tuple[SequentialStream, ...], streams] = ()
+    tenants: Annotated[tuple[Tenant, ...], different_tenants] = ()
+    streams: Annotated[tuple[SequentialStream, ...], different_streams] = ()
     chunk: Chunk = CHUNK
 
     def __post_init__(self):

@@ -162,12 +162,12 @@ _TENANTS = several(instance_of(Tenant, 'one as Tenant("web", 300.0)'), of="tenan
 _STREAMS = several(instance_of(SequentialStream, 'one as SequentialStream("backup", 200e6)'), of="streams")
 
 
-def tenants(label: str, value: Any) -> tuple[Tenant, ...]:
+def different_tenants(label: str, value: Any) -> tuple[Tenant, ...]:
     """Validate tenants, whose names differ."""
     return _different(label, _TENANTS(label, value))
 
 
-def streams(label: str, value: Any) -> tuple[SequentialStream, ...]:
+def different_streams(label: str, value: Any) -> tuple[SequentialStream, ...]:
     """Validate streams, whose names differ."""
     return _different(label, _STREAMS(label, value))
 
@@ -219,6 +219,9 @@ def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant
     >>> [one.name for one in sk.plan.tenants_of(trace, rate=500.0)]
     ['reads', 'writes']
     """
+    from storagekit.workload.trace import RequestTrace
+
+    instance_of(RequestTrace, "one as sk.read_trace(path)")("trace", trace)
     if not len(trace):
         raise InputError("a trace without requests: give a trace with at least one request")
     lasts = float(trace.time[-1] - trace.time[0])

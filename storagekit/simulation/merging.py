@@ -96,8 +96,18 @@ def background_requests(
     same = np.zeros(len(time), np.int32)
     receiving, address_hash = scramble(cast(Array, same + np.arange(len(time)))), scramble(cast(Array, sector))
     # the columns are in the order of the fields of `Requests`
-    columns = same, sector, same + sectors, same == int(not read), receiving, address_hash, same == 0, same + stream
-    return Arriving(Requests(*(cast(Array, column) for column in columns), cast(Array, same + stream)), time)
+    columns = (
+        same,
+        sector,
+        same + sectors,
+        same == int(not read),
+        receiving,
+        address_hash,
+        same == 0,
+        same + stream,
+        same + stream,
+    )
+    return Arriving(Requests(*(cast(Array, column) for column in columns)), time)
 
 
 def merged_scenario(system: System, arriving: list[Arriving], requests: int | None = None) -> Scenario:

@@ -1,6 +1,7 @@
 """`storagekit plan schemes` as a planner sees it: the table, JSON, pictures, exit status, one line per error."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -180,3 +181,43 @@ def test_a_purchase_that_cannot_be_judged_is_one_line(storagekit, more, says):
     status, text, error = storagekit(*ASKED, "--rate", "300", *more)
     assert status == 2 and not text
     assert says in error and len(error.strip().splitlines()) == 1
+
+
+def test_tenants_and_streams_have_their_own_options(storagekit):
+    asked = [*ASKED[:8], "--tolerate", "1", "--tenant", "web:300:8:80%:p99<80", "--tenant", "images:30:1000:mean<40"]
+    status, text, _ = storagekit(*asked, "--stream", "backup:200", "--stream", "ingest:5:write", "--json")
+    question = json.loads(text)["question"]
+    assert status == 0 and question["rate"] == pytest.approx(330)
+    web, images = question["tenants"]
+    assert (web["name"], web["rate"], web["sizes"], web["read_share"]) == ("web", 300, [[8192, 1.0]], 0.8)
+    assert web["p99"] == pytest.approx(0.08) and images["mean"] == pytest.approx(0.04) and web["mean"] is None
+    assert [(one["rate"], one["writes"]) for one in question["streams"]] == [(200e6, False), (5e6, True)]
+    _, text, _ = storagekit(*asked)
+    assert "330 requests/s of 2 tenants" in text and "  web " in text.split("tenants of ")[1]
+
+
+def test_a_trace_has_reads_and_writes_as_tenants(storagekit):
+    trace = Path(__file__).parents[2] / "data/samples/cloud.csv"
+    status, text, _ = storagekit(*ASKED[:8], "--trace", str(trace), "--rate", "400", "--json")
+    tenants = json.loads(text)["question"]["tenants"]
+    assert status == 0 and [(one["name"], one["read_share"]) for one in tenants] == [("reads", 1.0), ("writes", 0.0)]
+    assert sum(one["rate"] for one in tenants) == pytest.approx(400)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--tenant", "web"], "--tenant 'web': give name, requests/s and KB"),
+        (["--tenant", "web:300:8:p50<3"], "--tenant 'web:300:8:p50<3'"),
+        (["--tenant", "web:300:8:70%:80%"], "--tenant 'web:300:8:70%:80%'"),
+        (["--tenant", "web:300:8:150%"], "1.5"),
+        (["--tenant", "web:300:8", "--rate", "5"], "rate with tenants"),
+        (["--stream", "backup", "--rate", "5"], "--stream 'backup': give name and MB/s"),
+        (["--stream", "backup:9:erase", "--rate", "5"], "--stream 'backup:9:erase'"),
+        (["--trace", "missing.csv"], "missing.csv"),
+        (["--trace", "missing.csv", "--tenant", "web:300:8"], "--tenant with --trace"),
+    ],
+)
+def test_a_tenant_or_stream_that_cannot_be_read_is_one_line(storagekit, more, says):
+    status, text, error = storagekit(*ASKED[:8], *more)
+    assert status == 2 and not text and says in error and len(error.strip().splitlines()) == 1

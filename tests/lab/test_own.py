@@ -13,7 +13,6 @@ from storagekit.core.resources import data_path
 from storagekit.drive import load_drive
 from storagekit.lab import own_drive, trace
 from storagekit.lab.drives import NEARLINE, mechanical
-from storagekit.workload.trace import request_trace
 from storagekit.workload.trace.overview import Overview
 
 SPC = b"0,1000,4096,r,0.1\n0,5000,8192,w,0.3\n1,200,4096,r,0.4\n0,9000,4096,r,1.1\n"
@@ -34,16 +33,6 @@ def test_a_dropped_file_that_is_no_trace_is_reported_by_its_name():
     values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
     shown = board.shown(values | {"asked": trace.File("notes.txt", b"hello")})
     assert not shown.possible and "Notes.txt has none of the formats" in shown.said and "/tmp" not in shown.said
-
-
-def test_sizes_keep_their_mean_whether_they_are_few_or_many():
-    few = request_trace(np.arange(4.0), np.zeros(4, int), np.arange(4) * 8192, [4096, 4096, 8192, 4096], [True] * 4)
-    assert trace.sizes_of(few) == {4096.0: 0.75, 8192.0: 0.25}
-    sizes = np.random.default_rng(0).integers(1, 200, 500) * 512
-    many = request_trace(np.arange(500.0), np.zeros(500, int), np.arange(500) * 2**20, sizes, [True] * 500)
-    found = trace.sizes_of(many)
-    assert len(found) <= 9 and sum(found.values()) == pytest.approx(1)
-    assert sum(size * share for size, share in found.items()) == pytest.approx(sizes.mean())
 
 
 def test_the_chart_has_every_request_once():

@@ -59,7 +59,7 @@ def test_a_goal_with_a_largest_utilization_ends_earlier():
     assert within and "RAID 10" in without
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.floats(0.0, 1.0), st.floats(0.01, 1.0), st.floats(1.0, 2.0))
 def test_faster_growth_is_never_enough_for_longer(data, load, factor):
     answer = ask(families=[ParityRAID()])

@@ -12,7 +12,20 @@ from storagekit.analytic.array.command_queue import CommandQueue
 from storagekit.analytic.array.service_times import ServiceDistributions, ServiceTimes
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
-from storagekit.core.validation import Count, Share, Span, Whole, instance_of, several, validate_fields
+from storagekit.core.validation import (
+    SHARE,
+    Count,
+    Share,
+    Span,
+    Whole,
+    instance_of,
+    optional,
+    several,
+    validate_fields,
+)
+
+# the share of each size among some requests
+SizeShares = Annotated[tuple[float, ...] | None, optional(several(SHARE, 1, "shares"))]
 
 
 @dataclass(frozen=True)
@@ -42,7 +55,7 @@ class Operation:
     reads: Whole = 0
     writes: Whole = 0
     returns: bool = False
-    sizes: tuple[float, ...] | None = None
+    sizes: SizeShares = None
 
     def __post_init__(self):
         validate_fields(self)

@@ -30,7 +30,14 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.command_queue import CommandQueue, command_queue
-from storagekit.analytic.array.disk_load import NO_BACKGROUND, Background, DiskLoad, Operation, operations_of
+from storagekit.analytic.array.disk_load import (
+    NO_BACKGROUND,
+    Background,
+    DiskLoad,
+    Operation,
+    SizeShares,
+    operations_of,
+)
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.full_stripes import DividedRequests
 from storagekit.analytic.array.positioning import Spindle
@@ -52,6 +59,7 @@ from storagekit.core.validation import (
     Positive,
     Share,
     instance_of,
+    optional,
     require,
     several,
     unchecked,
@@ -115,6 +123,9 @@ class Loaded:
         return float(np.interp(share, self.within, self.time)) if self.time.size else np.inf
 
 
+_OPERATIONS = optional(several(instance_of(Operation, "one as Operation(1.0, reads=1)"), 1, "operations"))
+
+
 @dataclass(frozen=True)
 class RequestClass:
     """A class of requests, whose response times are calculated separately.
@@ -139,11 +150,14 @@ class RequestClass:
 
     share: Share
     reads: Share
-    sizes: tuple[float, ...] | None = None
-    operations: tuple[Operation, ...] | None = None
+    sizes: SizeShares = None
+    operations: Annotated[tuple[Operation, ...] | None, _OPERATIONS] = None
 
     def __post_init__(self):
         validate_fields(self)
+        if self.sizes is not None:
+            total = sum(self.sizes)
+            require(abs(total - 1) < 1e-6, "sum of the shares of sizes", total, "1; divide the shares by their sum")
         if self.operations is not None:
             total = sum(each.share for each in self.operations)
             require(abs(total - 1) < 1e-6, "sum of the shares of operations", total, "1")

@@ -9,9 +9,10 @@ from nonsense.public_callables import method_of
 
 from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Costs, Load, costs, single_load
+from storagekit.analytic.array.disk_load import BackgroundAccesses, Operation
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.kinds import DiskKind, Population, population
-from storagekit.analytic.array.loaded import Loaded, TransferSizes, loaded
+from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, loaded
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.durability import LOSS, BurstLayout, Chain
@@ -172,7 +173,30 @@ ARRAY = {
         lambda: {"disks": disks(), "load": load(), "layouts": four(), "scheduler": RLOOK()}
     ),
     "service_times.TransferSizes": ValidCall(
-        lambda: {"seconds": np.array([0.001, 0.003]), "shares": np.array([0.75, 0.25]), "again": 0.001}
+        lambda: {
+            "seconds": np.array([0.001, 0.003]),
+            "shares": np.array([0.75, 0.25]),
+            "again": 0.001,
+            "written_shares": np.array([0.5, 0.5]),
+        },
+        optional=("written_shares",),
+    ),
+    "disk_load.Background": ValidCall(lambda: {"kinds": (BackgroundAccesses(20.0, 0.005),)}),
+    "loaded.RequestClass": ValidCall(
+        lambda: {"share": 1.0, "reads": 0.7, "sizes": (0.75, 0.25), "operations": (Operation(1.0, 1),)},
+        optional=("sizes", "operations"),
+    ),
+    "loaded.loaded_by_class": ValidCall(
+        lambda: {
+            "spindle": view(),
+            "shape": Shape(heads=2, written=2),
+            "reach": 0.25,
+            "sizes": sizes(),
+            "classes": (RequestClass(0.4, 0.7, (0.5, 0.5)), RequestClass(0.6, 1.0)),
+            "disks": 4.0,
+            "rate": 100.0,
+            "depth": 4,
+        }
     ),
     "disk_load.BackgroundAccesses": ValidCall(lambda: {"rate": 20.0, "seconds": 0.005, "near": 0.3, "disks": 4}),
     "disk_load.Operation": ValidCall(lambda: {"share": 0.5, "reads": 2, "writes": 2, "returns": True}),
@@ -486,11 +510,21 @@ NOT_ATTACKED = {
             "command_queue.command_queue",
             "full_stripes.DividedRequests",
             "full_stripes.last_of",
-            "disk_load.BackgroundAccesses.busy",
-            "disk_load.BackgroundAccesses.mixed",
+            "disk_load.Background.busy",
+            "disk_load.Background.busy_together",
+            "disk_load.Background.mixed",
+            "disk_load.Background.moments",
+            "disk_load.Background.selections",
+            "disk_load.Background.share",
+            "disk_load.BackgroundAccesses.distribution",
             "disk_load.BackgroundAccesses.moments",
             "disk_load.BackgroundAccesses.selections",
-            "disk_load.BackgroundAccesses.share",
+            "loaded.RequestClass.kinds",
+            "loaded.all_of",
+            "service_times.ServiceDistributions.moments_of",
+            "service_times.ServiceDistributions.read_by",
+            "service_times.ServiceTimes.moments_of",
+            "service_times.TransferSizes.shares_of",
             "full_stripes.DividedRequests.with_background",
             "loaded.overloaded",
             "read_first.SeveralPhases.with_background",

@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 from nonsense.attack import ValidCall
+from nonsense.packages.workload import small_trace
 from nonsense.public_callables import method_of
 
 from storagekit import dispatch
@@ -288,8 +289,13 @@ VALID_CALLS = {
             "queue_depth": 4,
         },
         through=either_load,
-        optional=("goal", "mean", "p99", "price", "budget", "scheduler"),
+        optional=("size", "read_share", "goal", "mean", "p99", "price", "budget", "scheduler"),
     ),
+    "plan.SequentialStream": ValidCall(lambda: {"name": "backup", "rate": 1e8, "writes": True}),
+    "plan.Tenant": ValidCall(
+        lambda: {"name": "web", "rate": 100.0, "size": 64.0 * KB, "read_share": 0.7, "mean": 0.05, "p99": 0.2}
+    ),
+    "plan.tenants_of": ValidCall(lambda: {"trace": small_trace(), "rate": 100.0}, optional=("rate",)),
     "plan.shares": ValidCall(
         lambda: {
             "bricks": [6e6, 5e6],
@@ -319,6 +325,7 @@ NOT_ATTACKED = dict.fromkeys(
         f"plan.{name}"
         for name in (
             "Binding",
+            "Tenant.shares_of",
             "Candidate",
             "Change",
             "Check",

@@ -134,6 +134,18 @@ VALID_CALLS = {
         lambda: {"numerator": measured(), "denominator": measured() * 2, "dim": "seed", "level": 0.95},
         read_off(simulation.ratio),
     ),
+    "simulation.ChunkStream": ValidCall(lambda: {"rate": 1e6, "chunk": 4096.0, "read": True}),
+    "simulation.mixed_scenario": ValidCall(
+        lambda: {
+            "system": system(),
+            "users": sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 0.7),
+            "rate": 50.0,
+            "streams": [simulation.ChunkStream(1e5, 4096.0)],
+            "data": 1e8,
+            "requests": 20,
+            "seed": 0,
+        }
+    ),
     "simulation.rebuild_scenario": ValidCall(
         lambda: {
             "system": degraded(),

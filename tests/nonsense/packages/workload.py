@@ -107,6 +107,7 @@ VALID_CALLS = {
             "most": 5,
         }
     ),
+    "workload.MixedRequests": ValidCall(lambda: {"models": [requests(), requests()], "shares": [0.5, 0.5]}),
     "workload.MixedSizes": ValidCall(lambda: {"sizes": [4096.0, 8192.0], "shares": [0.5, 0.5]}),
     "workload.OnOff": ValidCall(lambda: {"threads": 4, "on": 10.0, "off": 5.0}),
     "workload.ClosedOrOpen": ValidCall(lambda: {"requests": requests(), "outstanding": 4, "rate": 100.0}),
