@@ -154,6 +154,9 @@ def schemes(
     copies: Annotated[bool, typer.Option("--copies", help="Include replicated bricks with hashing or D-SPTF.")] = False,
     code: Codes = None,
     declustered: DeclusteredCodes = None,
+    no_full_stripes: Annotated[
+        bool, typer.Option("--no-full-stripes", help="Leave out parity that divides each request over a full stripe.")
+    ] = False,
     simulated: Annotated[bool, typer.Option("--simulated", help=SIMULATED)] = False,
     check: Annotated[int, typer.Option(help="Number of best schemes to simulate as a check.")] = 0,
     afr: FailureRate = None,
@@ -187,6 +190,7 @@ def _ranked(given: SimpleNamespace):
 
     others = _others(given.code or [], given.declustered or [], given.copies, given.simulated)
     model, tenants = load_drive(given.drive), _tenants(given)
+    families = [*default_families(model, given.tolerate, not given.no_full_stripes), *others]
     return ask(
         model,
         given.disks,
@@ -205,7 +209,7 @@ def _ranked(given: SimpleNamespace):
         p99=None if given.p99_ms is None else given.p99_ms * _MS,
         price=given.price,
         budget=given.budget,
-        families=[*default_families(model, given.tolerate), *others],
+        families=families,
         scheduler=_named("scheduler", given.scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
         queue_depth=given.queue_depth,
     )

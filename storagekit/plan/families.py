@@ -247,8 +247,11 @@ class SplitTransfers(Family):
         return [SplitRequests(disks, one) for one in self.ways if one <= disks <= MOST_PARTS]
 
 
-def default_families(drive: Drive, tolerate: int = 0) -> tuple[Family, ...]:
-    """Return the families that are ranked by default: RAID levels, codes, and SR-Arrays on drives that allow them."""
+def default_families(drive: Drive, tolerate: int = 0, full_stripes: bool = True) -> tuple[Family, ...]:
+    """Return the families that are ranked by default: RAID levels, codes, and SR-Arrays on drives that allow them.
+
+    full_stripes: whether parity groups that divide each request over a full stripe are included.
+    """
     # a drive with physical sectors of 4 KB hides the angle at which it stores a block
     replicas = 1 if drive.grain > 1 else MOST_REPLICAS
-    return SRArrays(replicas, max(4, tolerate + 1)), ParityRAID(max(3, tolerate))
+    return SRArrays(replicas, max(4, tolerate + 1)), ParityRAID(max(3, tolerate), full_stripes=full_stripes)

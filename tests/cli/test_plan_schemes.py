@@ -221,3 +221,12 @@ def test_a_trace_has_reads_and_writes_as_tenants(storagekit):
 def test_a_tenant_or_stream_that_cannot_be_read_is_one_line(storagekit, more, says):
     status, text, error = storagekit(*ASKED[:8], *more)
     assert status == 2 and not text and says in error and len(error.strip().splitlines()) == 1
+
+
+def test_full_stripes_can_be_left_out(storagekit):
+    asked = [*ASKED[:8], "--size-kb", "2048", "--rate", "60", "--json"]
+    with_them, without = (
+        {one["scheme"] for one in json.loads(storagekit(*asked, *more)[1])["ranking"]}
+        for more in ([], ["--no-full-stripes"])
+    )
+    assert without == {name for name in with_them if "full stripes" not in name} < with_them
