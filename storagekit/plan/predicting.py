@@ -301,7 +301,8 @@ def responses_of(needs: Requirements, timing: Curve | Linear, scheme: Scheme) ->
     used = _used(needs, [scheme])
     (sizes,) = sizes_on(needs, [scheme], used)
     background = background_of(needs, timing, scheme)
-    return _responses_of(needs, timing, scheme, float(np.asarray(timing.reach(used))[0]), sizes, background)
+    reach = float(np.asarray(timing.reach(used))[0])
+    return _responses_of(needs, timing, scheme, reach, sizes, background, classes_of(needs))
 
 
 def _responses_of(
@@ -311,10 +312,10 @@ def _responses_of(
     reach: float,
     sizes: TransferSizes,
     background: Background,
+    classes: tuple[RequestClass, ...],
 ) -> Responses:
     """Return the distributions of response times. reach: share of the cylinders with data. sizes: see `sizes_on`."""
     assert needs.rate is not None
-    classes = classes_of(needs)
     found = loaded_by_class(
         timing,
         scheme.shape,
@@ -333,9 +334,9 @@ def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Sch
     assert needs.rate is not None
     used = _used(needs, schemes)
     sizes = sizes_on(needs, schemes, used)
-    figures, tenants, others = [], [], []
+    figures, tenants, others, classes = [], [], [], classes_of(needs)
     for scheme, reach, each in zip(schemes, np.asarray(timing.reach(used)).tolist(), sizes, strict=True):
-        found = _responses_of(needs, timing, scheme, reach, each, background_of(needs, timing, scheme))
+        found = _responses_of(needs, timing, scheme, reach, each, background_of(needs, timing, scheme), classes)
         every = found.all
         quantiles = every.quantile(0.95), every.quantile(0.99)
         figures.append(SchemeFigures(every.saturation, every.mean, *quantiles, every.utilization))
