@@ -221,8 +221,11 @@ def _tenants(given: SimpleNamespace) -> list:
 
     if given.trace is None:
         return [tenant_of(words) for words in given.tenant or []]
-    if given.tenant:
-        raise InputError("--tenant with --trace: the requests of a trace are tenants already; give one of the two")
+    for name in ("tenant", "size_kb", "read_share", "outstanding"):
+        if getattr(given, name):
+            raise InputError(
+                f"--{name.replace('_', '-')} with --trace: the trace determines the requests; leave one of them out"
+            )
     from storagekit.workload.trace import read
 
     return list(tenants_of(read(given.trace), given.rate))
@@ -256,14 +259,14 @@ def stream_of(words: str):
 
     name, *parts = words.split(":")
     try:
-        rate, *kind = parts
+        rate, kind = float(parts[0]), parts[1:]
         if kind not in ([], ["write"], ["read"]):
             raise ValueError(kind)
-        return SequentialStream(name, float(rate) * _MB, writes=kind == ["write"])
-    except ValueError:
+    except (IndexError, ValueError):
         raise InputError(
             f"--stream {words[:60]!r}: give name and MB/s, and write if it writes: backup:200 or ingest:50:write"
         ) from None
+    return SequentialStream(name, rate * _MB, writes=kind == ["write"])
 
 
 def _further(answer, given: SimpleNamespace) -> dict[str, Callable]:

@@ -29,7 +29,7 @@ _BLOCK = 2**19
 
 
 class ResponseBins(AbstractLog):
-    """Log of the bin of each response time. Reads and writes have separate bins, and asynchronous writes have none."""
+    """Log of the bin of each response time. Reads and writes have separate bins, and asynchronous requests have none."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> UInt16[Array, "1 *batch"]:
         of = report.answered

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SAMPLE = "small.spc"
 SCALES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
-# maximum number of sizes passed to the planner, and of schemes shown
+# maximum number of schemes shown
 _LISTED = 5
 
 

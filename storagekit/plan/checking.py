@@ -20,6 +20,7 @@ from storagekit.plan.simulating import (
     OVERLOAD,
     layout_requests,
     layout_scenario,
+    require_simulated,
     scheme_requests,
     scheme_scenario,
     shares_scenario,
@@ -186,6 +187,8 @@ def check_schemes(
     limits = {name: limit for name, limit in {"mean": needs.mean, "p99": needs.tail}.items() if limit is not None}
     tenants = {f"mean of {one.name}": one for one in needs.tenants}
     limits |= {measure: one.mean for measure, one in tenants.items() if one.mean is not None}
+    for one in ranking:
+        require_simulated(needs, one.scheme)
     candidates = []
     for one in ranking:
         length, scenario = (

@@ -1,9 +1,7 @@
 """Predictions of the formulas for each scheme."""
 
-import dataclasses
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.costs import Load, costs
-from storagekit.analytic.array.disk_load import NO_BACKGROUND, Background, BackgroundAccesses, Operation
+from storagekit.analytic.array.disk_load import Background, Operation
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, all_of
+from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, all_of, saturation_rate
 from storagekit.analytic.array.loaded import loaded_by_class as checked_loaded_by_class
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
 from storagekit.core.validation import unchecked
 from storagekit.plan.answer import finite
 from storagekit.plan.requirements import Requirements
-from storagekit.plan.scheme import DegradedWork, Scheme, SchemeFigures, SimulatedOnly
+from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
+from storagekit.plan.streaming import background_of, growth_after_loss, used_share
 
 # the arguments have been validated
 loaded_by_class = unchecked(checked_loaded_by_class)
@@ -29,6 +28,8 @@ SLACK = 1 + 1e-6
 # Estimated utilization from which a scheme counts as overloaded without a simulation. The choice of the nearer copy can
 # at most halve the service time.
 _HOPELESS = 2.0
+# requests a second of an idle array, and number of steps of the search for the largest rate
+_IDLE, _HALVINGS = 1e-6, 12
 # seeds of the simulations of schemes without a formula
 _SEEDS = range(4)
 
@@ -96,6 +97,8 @@ class Prediction:
         "analytic" by default, or "simulated" if there is no formula.
     tenants : tuple of TenantFigures
         Response times of each tenant; by default none.
+    streams, streams_lost : float
+        Share of the time for which sequential streams occupy a disk, and the same while another disk is lost; by default 0.
     """
 
     scheme: Scheme
@@ -113,6 +116,8 @@ class Prediction:
     parts: dict[str, float]
     basis: str = "analytic"
     tenants: tuple[TenantFigures, ...] = ()
+    streams: float = 0.0
+    streams_lost: float = 0.0
 
     @property
     def name(self) -> str:
@@ -159,7 +164,7 @@ def load_share(needs: Requirements, one: Prediction) -> float:
     """
     if needs.rate is None or needs.queue_depth == 1:
         return one.utilization
-    return needs.rate / one.throughput
+    return needs.rate / one.throughput if one.throughput else np.inf
 
 
 def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:
@@ -181,7 +186,7 @@ def predict(
         found = _arriving(needs, timing, known)
     found += [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, SimulatedOnly)]
     price = np.nan if needs.price is None else needs.price * disks
-    return [dataclasses.replace(one, spare=disks - one.scheme.disks, cost=price) for one in found]
+    return [replace(one, spare=disks - one.scheme.disks, cost=price) for one in found]
 
 
 def _counts(schemes: Sequence[Scheme]) -> list[int]:
@@ -190,11 +195,6 @@ def _counts(schemes: Sequence[Scheme]) -> list[int]:
 
 def _of(schemes: Sequence[Scheme], disks: int) -> list[Scheme]:
     return [one for one in schemes if one.disks == disks]
-
-
-def used_share(needs: Requirements, scheme: Scheme) -> float:
-    """Return the share of each disk's capacity that data, copies and parity occupy."""
-    return min(1.0, needs.data / scheme.usable(needs.capacity))
 
 
 def _used(needs: Requirements, schemes: Sequence[Scheme]) -> NDArray:
@@ -240,43 +240,6 @@ def classes_of(needs: Requirements, operations: Sequence[tuple[Operation, ...]] 
         own = None if sizes is None else tuple(np.repeat(sizes, 2) / 2)
         found.append(RequestClass(share, reads, own, operations[number] if operations else None))
     return tuple(found)
-
-
-def background_of(
-    needs: Requirements, timing: Curve | Linear, scheme: Scheme, after: DegradedWork | None = None
-) -> Background:
-    """Return the accesses of the sequential streams on each disk of a scheme.
-
-    Streams use all disks in turn, a chunk of each. A write of a stream writes full stripes.
-
-    after: the work after the loss of a disk, whose reads the other disks share.
-    """
-    if not needs.streams:
-        return NO_BACKGROUND
-    seconds = float(needs.drive.overhead) + needs.chunk / float(needs.sequential_rate(used_share(needs, scheme)))
-    more, (written, together) = 1.0 if after is None else 1 + 1 / after.disks, scheme.written_in_sequence
-    rates = [one.rate / needs.chunk / scheme.disks * (written if one.writes else more) for one in needs.streams]
-    others = requests_of_disk(needs, scheme) + sum(rates)
-    settle = float(np.asarray(timing.write_settle))
-    return Background(
-        tuple(
-            BackgroundAccesses(
-                rate,
-                seconds + settle * one.writes,
-                # the probability that no other access comes between two of this stream
-                math.exp(-(others - rate) / rate),
-                together if one.writes else 1,
-            )
-            for one, rate in zip(needs.streams, rates, strict=True)
-        )
-    )
-
-
-def requests_of_disk(needs: Requirements, scheme: Scheme) -> float:
-    """Return the number of accesses of requests a second at a disk."""
-    assert needs.rate is not None
-    shape, reads = scheme.shape, needs.read_share
-    return needs.rate / scheme.disks * (reads * shape.ways + (1 - reads) * (shape.read_first + shape.written))
 
 
 class Responses(NamedTuple):
@@ -339,14 +302,46 @@ def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Sch
         found = _responses_of(needs, timing, scheme, reach, each, background_of(needs, timing, scheme), classes)
         every = found.all
         quantiles = every.quantile(0.95), every.quantile(0.99)
-        figures.append(SchemeFigures(every.saturation, every.mean, *quantiles, every.utilization))
+        most = _throughput(needs, timing, scheme, reach, each, classes) if needs.streams else every.saturation
+        figures.append(SchemeFigures(most, every.mean, *quantiles, every.utilization))
         tenants.append(found.figures(needs))
         others.append(every.background)
     transfer = np.array([each.seconds @ each.shares for each in sizes])
-    predictions = _predictions(needs, timing, schemes, figures, transfer, others)
+    predictions = _predictions(needs, timing, schemes, figures, transfer, sizes, others)
     if not needs.tenants:
         return predictions
-    return [dataclasses.replace(one, tenants=each) for one, each in zip(predictions, tenants, strict=True)]
+    return [replace(one, tenants=each) for one, each in zip(predictions, tenants, strict=True)]
+
+
+def _throughput(
+    needs: Requirements,
+    timing: Curve | Linear,
+    scheme: Scheme,
+    reach: float,
+    sizes: TransferSizes,
+    classes: tuple[RequestClass, ...],
+) -> float:
+    """Return the largest rate of requests beside the streams. With more requests, streams need more seeks."""
+
+    def most(rate: float) -> float:
+        background = background_of(replace(needs, rate=rate), timing, scheme)
+        return saturation_rate(
+            timing,
+            scheme.shape,
+            reach,
+            sizes,
+            classes,
+            disks=scheme.disks,
+            rate=rate,
+            depth=needs.queue_depth,
+            background=background,
+        )
+
+    least, last = 0.0, most(_IDLE)
+    for _ in range(_HALVINGS if last > 0 else 0):
+        middle = (least + last) / 2
+        least, last = (middle, last) if most(middle) > middle else (least, middle)
+    return least
 
 
 def _outstanding(
@@ -360,7 +355,7 @@ def _outstanding(
     load = Load(needs.read_share, 0.0, queue, 1.0, needs.data / needs.capacity)
     shapes = Columns.of([one.shape for one in schemes])
     settle = timing.write_settle + np.array([needs.shares @ again_of(needs, one) for one in schemes])
-    own = dataclasses.replace(timing, overhead=overhead, write_settle=settle)
+    own = replace(timing, overhead=overhead, write_settle=settle)
     found = costs(own, load, shapes, disks, used, scheduler)
     rates = found.throughput(disks)
     figures = [
@@ -379,7 +374,7 @@ def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnl
     access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + needs.shares @ again_of(needs, scheme))
     figures = _simulated_figures(needs, scheme, access, None if needs.rate is not None else scheduler)
     (found,) = _predictions(needs, timing, [scheme], [figures], np.array([transfer]))
-    return dataclasses.replace(found, basis="simulated")
+    return replace(found, basis="simulated")
 
 
 def _simulated_figures(
@@ -421,18 +416,23 @@ def _predictions(
     schemes: Sequence[Scheme],
     figures: Sequence[SchemeFigures],
     transfer: NDArray,
+    sizes: Sequence[TransferSizes] = (),
     streams: Sequence[float] = (),
 ) -> list[Prediction]:
     """Return the predictions of schemes with these measures.
 
-    transfer: mean transfer time of each scheme, seconds. streams: share of the time for which sequential streams occupy a
-    disk of each scheme; by default there are none.
+    transfer: mean transfer time of each scheme, seconds. sizes: transfer times of each scheme; by default, reads and writes
+    take `transfer`. streams: share of the time for which sequential streams occupy a disk of each scheme; by default 0.
     """
     used = _used(needs, schemes)
     seeks = timing.mean_seek(timing.reach(used))
     moved = used * needs.capacity / needs.sequential_rate(used)
     busy = streams or [0.0] * len(schemes)
-    each = zip(schemes, figures, transfer.tolist(), seeks.tolist(), moved.tolist(), busy, strict=True)
+    times = zip(transfer.tolist(), transfer.tolist(), transfer.tolist(), strict=True)
+    if sizes:
+        shares = [np.repeat(each, 2) / 2 for each in needs.shares_by_operation]
+        times = (tuple(float(each.seconds @ share) for share in (each.shares, *shares)) for each in sizes)
+    each = zip(schemes, figures, times, seeks.tolist(), moved.tolist(), busy, strict=True)
     return [_prediction(needs, timing, *one) for one in each]
 
 
@@ -441,30 +441,34 @@ def _prediction(
     timing: Curve | Linear,
     scheme: Scheme,
     figures: SchemeFigures,
-    transfer: float,
+    transfers: tuple[float, float, float],
     seek: float,
     moved: float,
     streams: float,
 ) -> Prediction:
     """Return the prediction of a scheme.
 
-    transfer, seek: mean transfer and seek time, seconds. moved: time to read or to write the used part of a disk, seconds.
-    streams: share of the time for which sequential streams occupy a disk.
+    transfers: mean transfer time of all requests, of reads, and of writes, seconds. seek: mean seek time, seconds. moved:
+    time to read or to write the used part of a disk, seconds. streams: share of the time for which sequential streams occupy
+    a disk.
     """
     settle = float(np.asarray(timing.write_settle))
     shape, reads, turn = scheme.shape, needs.read_share, float(needs.drive.revolution)
     arc = turn / shape.replicas
-    read = transfer + seek + arc / 2
-    plain = read + settle + float(needs.shares @ again_of(needs, scheme))
-    write = plain + turn * shape.turned
-    degraded = np.nan
+    transfer, of_reads, of_writes = transfers
+    positioning = seek + arc / 2
+    plain = settle + float(needs.shares_by_operation[1] @ again_of(needs, scheme))
+    first = of_writes + positioning
+    write = first + plain + turn * shape.turned
+    degraded, streams_lost = np.nan, 0.0
     if needs.rate is not None:
         # disks that select requests are faster with a longer queue, so that only the limit of the rate counts
         load = figures.utilization - streams
         if needs.queue_depth > 1:
-            load = (1 - streams) * needs.rate / figures.throughput if figures.throughput else np.inf
-        degraded = load * scheme.degraded(reads, read, write) + streams * _streams_after_loss(needs, timing, scheme)
-    left = max(0.0, 1 - degraded) if np.isfinite(degraded) else np.nan
+            load = needs.rate / figures.throughput * (1 - streams) if figures.throughput else np.inf
+        streams_lost = streams * growth_after_loss(needs, timing, scheme, seek)
+        degraded = load * scheme.degraded(reads, of_reads + positioning, write, first) + streams_lost
+    left = np.nan if np.isnan(degraded) else max(0.0, 1 - degraded)
     return Prediction(
         scheme,
         0,
@@ -474,20 +478,10 @@ def _prediction(
         np.nan,
         degraded,
         np.inf if left == 0 else scheme.rebuild(moved, left),
-        _parts(needs, scheme, transfer, seek, arc / 2 + (1 - reads) * (write - plain)),
+        _parts(needs, scheme, transfer, seek, arc / 2 + (1 - reads) * turn * shape.turned),
+        streams=streams,
+        streams_lost=streams_lost,
     )
-
-
-def _streams_after_loss(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> float:
-    """Return the factor by which the work of sequential streams grows if another disk is lost; 0 without streams."""
-    before = background_of(needs, timing, scheme).rate
-    if not before:
-        return 0.0
-    after = scheme.after_loss(needs.read_share)
-    if after is None:
-        # copies: the reads of the lost disk go to the other copies
-        return scheme.degraded(1.0, 1.0, 1.0)
-    return background_of(needs, timing, scheme, after).rate / before
 
 
 def _parts(needs: Requirements, scheme: Scheme, transfer: float, seek: float, rotation: float) -> dict[str, float]:

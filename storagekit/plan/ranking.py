@@ -174,7 +174,10 @@ def schemes(
 def _of_tenants(
     every: Sequence[Tenant], given: Mapping[str, Any]
 ) -> tuple[float, tuple[tuple[float, float], ...], float]:
-    """Return the rate, the sizes with shares, and the share of reads of all tenants. given: what must be None."""
+    """Return the rate, the sizes with shares, and the share of reads of all tenants.
+
+    given: arguments for all requests, by name. Raises InputError if one is not None.
+    """
     for name, value in given.items():
         if value is not None:
             raise InputError(f"{name} with tenants: each tenant has its own; leave {name} out")
@@ -259,12 +262,17 @@ def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:
 def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction]) -> Binding:
     """Return the violated constraint if all schemes with enough capacity are too slow."""
     fewest = "" if goal.may_leave_disks else "; the goal MinCost() (--goal cost) finds the smallest number of disks"
-    best = max(refused, key=lambda one: one.throughput)
+    best = max(refused, key=lambda one: (one.throughput, -one.utilization))
     if needs.rate is not None and best.throughput <= needs.rate:
-        count = int(np.ceil(needs.affordable * needs.rate / best.throughput / BUSIEST))
+        # with streams, the utilization is not in proportion to the rate
+        load = best.utilization if needs.streams else needs.rate / best.throughput
+        count = int(np.ceil(needs.affordable * load / BUSIEST))
         then = f"be {BUSIEST:.0%} busy" if needs.queue_depth == 1 else f"have {BUSIEST:.0%} of their maximum rate"
         remedy = f"use about {count} disks, which would {then}, or reduce the load"
         more = f"{fewest} within the limit" if fewest and (needs.mean is not None or needs.tail is not None) else ""
+        if not best.throughput:
+            what = f"disk utilization, %: the streams alone overload the disks of {best.scheme}"
+            return Binding(what, 100 * best.utilization, 100.0, remedy + more)
         return Binding(
             f"requests/s: the disks of {best.scheme} are overloaded", needs.rate, best.throughput, remedy + more
         )

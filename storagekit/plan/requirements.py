@@ -93,7 +93,7 @@ class Requirements:
         )
         if (self.rate is None) == (self.outstanding is None):
             raise InputError(
-                "load: give rate, in requests a second, or outstanding, a number of requests, but not both"
+                "load: give rate, in requests a second, outstanding, a number of requests, or tenants, but only one of them"
             )
         if self.rate is None and self.queue_depth > 1:
             raise InputError(
@@ -212,6 +212,22 @@ class Requirements:
     def shares(self) -> NDArray:
         """Return the share of the requests of each size, `[size]`."""
         return np.array([share for _, share in self.sizes])
+
+    @cached_property
+    def shares_by_operation(self) -> tuple[NDArray, NDArray]:
+        """Return the share of each size among the reads, and among the writes, `[size]`.
+
+        Without reads, or without writes, they are the shares of all requests.
+        """
+        if not self.tenants:
+            return self.shares, self.shares
+        found = []
+        for writes in (False, True):
+            every = [(share * ((1 - reads) if writes else reads), sizes) for _, share, reads, sizes in self.classes()]
+            total = sum(share for share, _ in every)
+            mixed = sum(share * np.array(sizes) for share, sizes in every)
+            found.append(mixed / total if total else self.shares)
+        return found[0], found[1]
 
     @cached_property
     def again(self) -> NDArray:

@@ -100,10 +100,11 @@ class Scheme(ABC):
         """Return the number of lost disks that the scheme tolerates, for any choice of these disks."""
 
     @abstractmethod
-    def degraded(self, reads: float, read: float, write: float) -> float:
+    def degraded(self, reads: float, read: float, write: float, first: float) -> float:
         """Return the factor by which the work of the busiest disk grows if another disk is lost; NaN if data is lost.
 
-        reads: share of reads. read, write: time of an access that reads, and of an access that writes, seconds.
+        reads: share of reads. read, write: time of an access of a read, and of an access that writes, seconds. first: time
+        of an access with which a write reads first, seconds.
         """
 
     @property
@@ -140,8 +141,8 @@ class Scheme(ABC):
 
     @property
     def written_in_sequence(self) -> tuple[float, int]:
-        """Return the bytes on disk for each byte of a sequential write, and the number of disks that it writes together."""
-        return self.shape.room, self.shape.written
+        """Return the accesses of a sequential write for each chunk, and the number of disks that it writes together."""
+        return float(self.shape.written), self.shape.written
 
     def redundancy(self, capacity: float) -> Redundancy | None:
         """Return the groups of disks and the number of lost disks that a group tolerates.
@@ -221,7 +222,7 @@ class Mirrored(Scheme):
     def sort(self):
         return type(self), self.layout.replicas, self.layout.mirrors
 
-    def degraded(self, reads, read, write):
+    def degraded(self, reads, read, write, first):
         mirrors = self.layout.mirrors
         if mirrors == 1:
             return np.nan
@@ -300,8 +301,8 @@ class Parity(Scheme):
 
     @property
     def written_in_sequence(self):
-        # full stripes, so that nothing is read first
-        return self.group / self.data, self.group
+        # full stripes, so that nothing is read first; requests that are divided divide each chunk over the data disks
+        return self.group if self.full_stripes else self.group / self.data, self.group
 
     @property
     def reconstructs(self) -> bool:
@@ -334,11 +335,13 @@ class Parity(Scheme):
         # narrow groups whose writes read the other data are faster than wide groups
         return type(self), self.parities, self.full_stripes, self.data if self.reconstructs or self.full_stripes else 0
 
-    def degraded(self, reads, read, write):
+    def degraded(self, reads, read, write, first):
         shape = self.shape
-        before = reads * shape.ways * read + (1 - reads) * (shape.read_first * read + shape.written * write)
+        before = reads * shape.ways * read + (1 - reads) * (shape.read_first * first + shape.written * write)
         kinds = self._kinds_after_loss(reads).items()
-        after = sum(share * (first * read + written * write) for (first, written, _), share in kinds)
+        after = sum(
+            share * (count * (first if written else read) + written * write) for (count, written, _), share in kinds
+        )
         return after / before * self._sharing / (self._sharing - 1)
 
     def after_loss(self, reads):
@@ -546,7 +549,7 @@ class CopiesScheme(Scheme):
     def sort(self):
         return type(self), self.copies
 
-    def degraded(self, reads, read, write):
+    def degraded(self, reads, read, write, first):
         # The other copies serve the reads of the lost disk. A direct neighbour on the ring shares the most data with the lost
         # disk, and therefore receives the most additional reads.
         more = 1 + 1 / (self.copies if self.bricks >= 2 * self.copies - 1 else self.copies - 1)
@@ -696,7 +699,7 @@ class SplitRequests(SimulatedOnly):
     def sort(self):
         return type(self), self.ways
 
-    def degraded(self, reads, read, write):
+    def degraded(self, reads, read, write, first):
         return np.nan
 
     def __str__(self):

@@ -17,15 +17,14 @@ from storagekit.core.units import HOUR, MS
 from storagekit.core.validation import POSITIVE
 from storagekit.plan.predicting import (
     Prediction,
-    background_of,
     classes_of,
     loaded_by_class,
     sizes_on,
-    used_share,
 )
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import DegradedWork, Scheme
+from storagekit.plan.streaming import background_of, used_share
 
 RebuildRate = Annotated[float, POSITIVE.up_to(1e12)]
 # number of steps of the search for the largest rate of a rebuild
@@ -247,7 +246,7 @@ class _AfterFailure(NamedTuple):
 
     def figures(self, rebuild_rate: float | None) -> SchemeAfterFailure:
         """Return the values of the scheme. rebuild_rate: bytes restored a second."""
-        lost, fastest = self._served(self._streams), self._fastest()
+        lost, fastest = self._served(self._streams()), self._fastest()
         if rebuild_rate is None:
             return SchemeAfterFailure(self.prediction, lost, _UNKNOWN, math.nan, fastest)
         rebuilding = self._served(self._background(rebuild_rate))
@@ -261,7 +260,7 @@ class _AfterFailure(NamedTuple):
     def _fastest(self) -> float:
         """Return the largest rate of a rebuild that the disks can keep, bytes restored a second."""
         after = self.after
-        if overloaded(**self._question(after.shape, after.disks, after.share, self._streams)):
+        if overloaded(**self._question(after.shape, after.disks, after.share, self._streams())):
             return 0.0
         least, most = 0.0, float(self.needs.sequential_rate(self._used)) * (1 if after.replaced else after.disks)
         for _ in range(_HALVINGS):
@@ -278,21 +277,29 @@ class _AfterFailure(NamedTuple):
     def scheme(self) -> Scheme:
         return self.prediction.scheme
 
+    def _streams(self, rebuild: float = 0.0) -> Background:
+        """Return the accesses of sequential streams on each of the disks with additional work.
+
+        rebuild: accesses of a rebuild a second on such a disk.
+        """
+        return background_of(self.needs, self.timing, self.scheme, after=self.after, others=self._requests + rebuild)
+
     @property
-    def _streams(self) -> Background:
-        """Return the accesses of sequential streams on each of the disks with additional work."""
-        return background_of(self.needs, self.timing, self.scheme, self.after)
+    def _requests(self) -> float:
+        """Return the number of accesses of requests a second on each of the disks with additional work."""
+        assert self.needs.rate is not None
+        return self._accesses * self.needs.rate * self.after.share / self.after.disks
 
     def _background(self, rebuild_rate: float) -> Background:
         """Return the accesses of streams and of the rebuild on each of the disks with additional work."""
         needs, after = self.needs, self.after
         seconds = float(needs.drive.overhead) + self.chunk / float(needs.sequential_rate(self._used))
-        assert needs.rate is not None
-        # the time between two accesses of the rebuild on a disk, if they follow one another, in accesses of requests
-        streams = self._streams
-        others = self._accesses * needs.rate * after.share / after.disks + streams.rate
-        near = after.again * math.exp(-others * self.chunk / rebuild_rate)
-        rebuild = BackgroundAccesses(rebuild_rate * after.moved / self.chunk, seconds, near, after.together)
+        rate = rebuild_rate * after.moved / self.chunk
+        streams = self._streams(rate)
+        # the other accesses between two accesses of the rebuild on a disk, if these follow one another
+        between = (self._requests + streams.rate) * self.chunk / rebuild_rate
+        near = after.again * math.exp(-between)
+        rebuild = BackgroundAccesses(rate, seconds, near, after.together)
         return Background((*streams.kinds, rebuild))
 
     @property

@@ -8,6 +8,8 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
@@ -91,7 +93,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         bases = dict.fromkeys(one.basis for one in self.ranking)
         found = super().table.assign_attrs(basis=" and ".join(bases), goal=self.goal.name)
         for name, meaning in _TENANT_COLUMNS.items() if self.needs.tenants else ():
-            values = [[getattr(each, name) for each in one.tenants] for one in self.ranking]
+            shape = len(self.ranking), len(self.needs.tenants)
+            values = np.reshape([getattr(each, name) for one in self.ranking for each in one.tenants], shape)
             attrs = {"units": "s", "long_name": f"{meaning} of a tenant"}
             found[f"tenant_{name}"] = (("scheme", "tenant"), values, attrs)
         return found.assign_coords(tenant=[one.name for one in self.needs.tenants]) if self.needs.tenants else found
@@ -130,7 +133,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             requests.append(
                 f"streams pass over all disks in turn, {needs.chunk / 2**20:g} MB of a disk at once, among the requests and "
                 "without priority; their accesses arrive as a Poisson process. One that follows another one of the same "
-                "stream on a disk needs no seek, and writes of a stream cover full stripes"
+                "stream on a disk needs no seek. Writes of a stream read nothing first. With full stripes, the data disks of "
+                "a group divide each of these parts"
             )
         if self.goal.most_busy < 1 and needs.rate is not None:
             what = "the disk utilization" if needs.queue_depth == 1 else "the share of the maximum rate"
@@ -492,7 +496,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def _lines(self):
         needs = self.needs
         load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
-        load += f" of {len(needs.tenants)} tenants" if needs.tenants else ""
+        if needs.tenants:
+            load += f" of {len(needs.tenants)} tenant{'s' * (len(needs.tenants) > 1)}"
         load += "".join(f", {one.name} {one.rate / 1e6:g} MB/s" for one in needs.streams)
         load += f", queue depth {needs.queue_depth}" if needs.queue_depth > 1 else ""
         heading = (
@@ -558,12 +563,12 @@ def _tenants(needs: Requirements, best: Prediction) -> list[str]:
     if not best.tenants:
         return []
     titles, rows = _tenant_rows(needs, best)
-    return ["", f"  {_OF_TENANTS.format(best.name)}", *text_table(titles, rows, (0, 12, 10, 10, 10, 10))]
+    return ["", f"  {_OF_TENANTS.format(best.name)}", *text_table(titles, rows, (0, 12, 10, 12, 10, 12))]
 
 
 def _tenant_rows(needs: Requirements, best: Prediction) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the titles and the rows of the table of the tenants of a scheme."""
-    titles, rows = ("tenant", "requests/s", "mean ms", "limit", "p99 ms", "limit"), []
+    titles, rows = ("tenant", "requests/s", "mean ms", "mean limit", "p99 ms", "p99 limit"), []
     for tenant, found in zip(needs.tenants, best.tenants, strict=True):
         times = found.mean, tenant.mean, found.p99, tenant.p99
         cells = ["-" if time is None or not math.isfinite(time) else f"{time / MS:.1f}" for time in times]

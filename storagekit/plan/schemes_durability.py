@@ -11,9 +11,10 @@ from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR
 from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
 from storagekit.plan.answer import finite
-from storagekit.plan.predicting import Prediction, used_share
+from storagekit.plan.predicting import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
+from storagekit.plan.streaming import used_share
 
 _TITLES = ("scheme", "loss", "nines", "MTTDL years", "rebuild h", "   most frequent path")
 

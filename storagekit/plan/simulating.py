@@ -206,18 +206,22 @@ def _requests(needs: Requirements, scheme: Scheme, unit: int, room: float) -> Ra
     return MixedRequests(models, shares) if needs.tenants else models[0]
 
 
-def with_streams(needs: Requirements, scheme: Scheme, scenario: Scenario, requests: int, seed: int) -> Scenario:
-    """Return a scenario of `requests` requests with the sequential streams of the requirements.
-
-    scenario: see `scheme_scenario`. Raises InputError if the engine would write a stream in another way than in full stripes.
-    """
-    assert needs.rate is not None and isinstance(scenario.arrivals, PoissonArrivals)
+def require_simulated(needs: Requirements, scheme: Scheme) -> None:
+    """Raise InputError if the engine would read before each write of a stream, in place of writing full stripes."""
     written = [one.name for one in needs.streams if one.writes]
     if written and scheme.shape.read_first:
         raise InputError(
             f"stream {written[0]!r} writes to {scheme}: the simulation would read before each write, in place of writing "
-            "full stripes; check an answer whose streams read, or schemes without parity"
+            "full stripes; check an answer with families=SRArrays(), or with streams that read"
         )
+
+
+def with_streams(needs: Requirements, scheme: Scheme, scenario: Scenario, requests: int, seed: int) -> Scenario:
+    """Return a scenario of `requests` requests with the sequential streams of the requirements.
+
+    scenario: see `scheme_scenario`.
+    """
+    assert needs.rate is not None and isinstance(scenario.arrivals, PoissonArrivals)
     chunk = float(scheme_unit(needs) * SECTOR)
     every = [ChunkStream(one.rate, chunk, not one.writes) for one in needs.streams]
     return mixed_scenario(

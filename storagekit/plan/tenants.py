@@ -34,8 +34,8 @@ LARGEST = 2**26
 # bytes that a sequential stream or a rebuild reads or writes of a disk at once: by default, and the limits
 CHUNK = 2.0**20
 Chunk = Annotated[float, Validator(least=512, most=2**24, unit="bytes")]
-# largest number of tenants, and of streams
-_MOST = 32
+# largest number of tenants, and of streams, and of characters of a name
+_MOST, _LONGEST = 32, 40
 
 
 def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
@@ -55,6 +55,13 @@ def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], 
     return tuple((float(each), float(share) / total) for each, share in sorted(given))
 
 
+def _name(label: str, value: Any) -> str:
+    """Validate a name, which has a place in tables."""
+    found = text(label, value)
+    require(len(found.strip()) > 0 and len(found) <= _LONGEST, f"length of {label}", len(found), f"1 to {_LONGEST}")
+    return found
+
+
 @dataclass(frozen=True)
 class Tenant:
     """One of several users of an array, with random requests and limits of their response times.
@@ -64,7 +71,7 @@ class Tenant:
     name : str
         Name of the tenant.
     rate : float
-        Rate of Poisson arrivals, requests a second, above 0.
+        Rate of Poisson arrivals, requests a second, at least 1e-9.
     size : float or mapping of float to float
         Request size in bytes, or a mapping from request sizes to their shares; by default 4 KB.
     read_share : float
@@ -84,8 +91,8 @@ class Tenant:
     ((1000000.0, 1.0),)
     """
 
-    name: Annotated[str, text]
-    rate: Annotated[float, POSITIVE.in_unit("requests/s")]
+    name: Annotated[str, _name]
+    rate: Annotated[float, Validator(least=1e-9, most=1e12, unit="requests/s")]
     size: Any = 4 * KB
     read_share: Annotated[float, SHARE] = 1.0
     mean: Time | None = None
@@ -130,7 +137,7 @@ class SequentialStream:
     name : str
         Name of the stream, for example "backup".
     rate : float
-        Bytes a second, above 0.
+        Bytes a second, at least 1.
     writes : bool
         Whether the stream writes; by default false.
 
@@ -146,8 +153,8 @@ class SequentialStream:
     False
     """
 
-    name: Annotated[str, text]
-    rate: Annotated[float, POSITIVE.in_unit("bytes/s")]
+    name: Annotated[str, _name]
+    rate: Annotated[float, Validator(least=1, most=1e15, unit="bytes/s")]
     writes: bool = False
 
     def __post_init__(self):
@@ -205,7 +212,7 @@ def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant
     -------
     tuple of Tenant
         The tenants "reads" and "writes", without limits; one of them if the trace has only reads or only writes. Of many
-        sizes, those between two powers of two form one size, their mean.
+        sizes, those between two powers of two become one or two sizes with the same mean.
 
     Raises
     ------
@@ -237,11 +244,21 @@ def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant
 
 
 def _mix(size: NDArray) -> dict[float, float]:
-    """Return the share of the requests of each size, keyed by the size in bytes. size: of each request, bytes."""
+    """Return the share of the requests of each size, keyed by the size in bytes. size: of each request, bytes.
+
+    If there are many sizes, those between two powers of two become one or two sizes with the same mean. All these sizes are
+    multiples of the same number of bytes, so that no size covers a part of a sector that the requests do not cover.
+    """
     sizes, counts = np.unique(size, return_counts=True)
-    if sizes.size > _SIZES:
-        power = np.ceil(np.log2(np.maximum(sizes, SECTOR))).astype(int)
-        _, which = np.unique(power, return_inverse=True)
-        total = np.bincount(which, counts)
-        sizes, counts = np.bincount(which, sizes * counts) / total, total
-    return {float(each): float(count) / len(size) for each, count in zip(sizes, counts, strict=True)}
+    if sizes.size <= _SIZES:
+        return {float(each): float(count) / len(size) for each, count in zip(sizes, counts, strict=True)}
+    found: dict[float, float] = {}
+    power = np.ceil(np.log2(np.maximum(sizes, SECTOR))).astype(int)
+    for one in np.unique(power):
+        some = power == one
+        grain, count = int(np.gcd.reduce(sizes[some])), int(counts[some].sum())
+        below, above = divmod(float(sizes[some] @ counts[some]) / count, grain)
+        for each, share in ((below * grain, 1 - above / grain), ((below + 1) * grain, above / grain)):
+            if share > 1e-9:
+                found[each] = found.get(each, 0.0) + share * count / len(size)
+    return found

@@ -57,8 +57,18 @@ def _after_failure(needs: Requirements, best: Prediction) -> str:
     assert needs.rate is not None
     return (
         f"while a disk is lost, the busiest disk would be {best.degraded:.0%} busy, so that response times rise without "
-        f"limit and nothing is rebuilt; at most {needs.rate / best.degraded:.0f} requests/s, or more disks, avoid this"
+        f"limit and nothing is rebuilt; {_relief(needs.rate, best.degraded, best.streams_lost, 1.0)}more disks avoid this"
     )
+
+
+def _relief(rate: float, busy: float, streams: float, target: float) -> str:
+    """Return the rate of requests at which disks are busy for the share `target` of the time, or nothing.
+
+    busy, streams: share of the time for which the disks are busy at the present rate, and the part of it for streams.
+    """
+    if streams >= target:
+        return "slower streams or "
+    return f"at most {rate * (target - streams) / (busy - streams):.0f} requests/s, or "
 
 
 def _near_overload(needs: Requirements, best: Prediction) -> str:
@@ -70,24 +80,29 @@ def _near_overload(needs: Requirements, best: Prediction) -> str:
     grows = f"{then.mean / MS:.1f} ms" if math.isfinite(then.mean) else "overload"
     queued = needs.queue_depth > 1
     load = f"the load is {share:.1%} of the maximum rate" if queued else f"the disks are {share:.1%} busy"
-    relief = f"are {BUSIEST:.0%} of that rate" if queued else f"leave the disks {BUSIEST:.0%} busy"
+    if queued:
+        then_rate, relief = f"{BUSIEST * best.throughput:.0f} requests/s, or ", f"are {BUSIEST:.0%} of that rate"
+    else:
+        then_rate = _relief(needs.rate, best.utilization, best.streams, BUSIEST).removeprefix("at most ")
+        relief = f"leave the disks {BUSIEST:.0%} busy"
     return (
         f"{load}: 1% more requests changes the mean from {best.mean / MS:.1f} ms to {grows}, and predictions are uncertain; "
-        f"{BUSIEST * best.throughput:.0f} requests/s, or more disks, {relief}"
+        f"{then_rate}more disks, {relief}"
     )
 
 
 def _partly(needs: Requirements, best: Prediction) -> str:
     """Return the warning about sizes that are not multiples of a physical sector, with what whole sectors would give."""
-    if needs.read_share == 1 or not again_of(needs, best.scheme).any():
+    written = needs.shares_by_operation[1] > 0
+    if needs.read_share == 1 or not (again_of(needs, best.scheme) * written).any():
         return ""
     sector = SECTOR * needs.drive.grain
-    partly = next(size for size, _ in needs.sizes if size % sector)
+    partly = next(size for (size, _), some in zip(needs.sizes, written, strict=True) if some and size % sector)
     then = _predicted(needs.with_whole(sector), best)
     return (
-        f"requests of {partly:,.0f} bytes are not a multiple of the sectors of {sector:,} bytes, so that each write "
-        f"takes a revolution more; with whole sectors the limit would be {then.throughput:.0f} requests/s in place of "
-        f"{best.throughput:.0f}"
+        f"requests of {partly:,.0f} bytes are not a multiple of the sectors of {sector:,} bytes, so that a write of "
+        f"this size takes a revolution more; with whole sectors the limit would be {then.throughput:.0f} requests/s in "
+        f"place of {best.throughput:.0f}"
     )
 
 

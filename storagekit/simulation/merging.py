@@ -47,7 +47,7 @@ def users_requests(system: System, users: AbstractRequests, rate: float, request
 
 
 def regular_arrivals(
-    what: str, rate: float, sectors: int, last: float, draw: np.random.Generator
+    what: str, rate: float, sectors: int, last: float, draw: np.random.Generator, most: int | None = None
 ) -> Float[np.ndarray, "row"]:
     """Return the arrival times of requests of one size at constant intervals, seconds.
 
@@ -63,6 +63,8 @@ def regular_arrivals(
         Time at which the users' requests end, seconds.
     draw : numpy.random.Generator
         Generator of the time of the first request.
+    most : int, optional
+        Largest number of requests, the first ones; by default there is no limit.
 
     Returns
     -------
@@ -75,7 +77,7 @@ def regular_arrivals(
         If there would be more than 10 million requests.
     """
     period = sectors * SECTOR / rate
-    lasts = max(last, period)
+    lasts = max(last, period) if most is None else min(max(last, period), most * period)
     require(
         lasts <= _MOST * period,
         what,
@@ -83,7 +85,7 @@ def regular_arrivals(
         f"at most {_MOST * sectors * SECTOR / lasts:.3g}, for at most {_MOST} requests",
         "bytes/s",
     )
-    return np.arange(draw.uniform(0, period), last, period)
+    return np.arange(draw.uniform(0, period), min(last, lasts), period)
 
 
 def background_requests(

@@ -119,7 +119,7 @@ def mixed_scenario(
         require(places >= 1, "chunk", one.sectors, f"at most {room}, the data", "sectors")
         narrow = system.wide or room <= MOST_NARROW
         require(narrow, "layout", room, f"at most {MOST_NARROW} sectors in a system with 32-bit addresses", "sectors")
-        time = regular_arrivals("rate of a stream", one.rate, one.sectors, float(arriving[0].time[-1]), draw)
+        time = regular_arrivals("rate of a stream", one.rate, one.sectors, float(arriving[0].time[-1]), draw, requests)
         sector = (draw.integers(places) + np.arange(len(time), dtype=np.int64)) % places * one.sectors
         arriving.append(background_requests(time, sector, one.sectors, number, one.read))
     return merged_scenario(system, arriving, requests)

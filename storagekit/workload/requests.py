@@ -38,7 +38,7 @@ class Requests(NamedTuple):
     address_hash : array of uint32, shape `[*row]`
         A hash of the address, equal for equal addresses.
     asynchronous : array of bool, shape `[*row]`
-        Whether the request is a write for which no client waits.
+        Whether no client waits for the request: a write, or an access of a background stream.
     stream : array of int, shape `[*row]`
         The stream of the request.
     client : array of int, shape `[*row]`

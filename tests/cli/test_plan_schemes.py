@@ -216,6 +216,9 @@ def test_a_trace_has_reads_and_writes_as_tenants(storagekit):
         (["--stream", "backup:9:erase", "--rate", "5"], "--stream 'backup:9:erase'"),
         (["--trace", "missing.csv"], "missing.csv"),
         (["--trace", "missing.csv", "--tenant", "web:300:8"], "--tenant with --trace"),
+        (["--trace", "missing.csv", "--size-kb", "4"], "--size-kb with --trace"),
+        (["--stream", "backup:-2", "--rate", "5"], "-2"),
+        (["--tenant", ":300:8"], "length of name"),
     ],
 )
 def test_a_tenant_or_stream_that_cannot_be_read_is_one_line(storagekit, more, says):

@@ -12,7 +12,8 @@ import storagekit as sk
 from storagekit.analytic.array.positioning import spindle
 from storagekit.core.errors import InputError
 from storagekit.plan import SequentialStream, Tenant, schemes, tenants_of
-from storagekit.plan.predicting import background_of, responses_of
+from storagekit.plan.predicting import responses_of
+from storagekit.plan.streaming import background_of
 from storagekit.workload.trace import request_trace
 
 DRIVE = sk.load_drive("toshiba_mg10_20tb")
@@ -277,3 +278,85 @@ def test_responses_of_all_requests_are_the_mixture_of_tenants():
         within = shares @ np.array([each.within for each in found.tenants])
         np.testing.assert_allclose(found.all.within, within, atol=1e-12)
         assert found.all.mean == pytest.approx(one.mean, rel=1e-4)
+
+
+@pytest.mark.parametrize("queue_depth", [1, 32])
+@pytest.mark.parametrize("rate", [10.0, 300.0])
+def test_the_largest_rate_beside_a_stream_is_just_served(rate, queue_depth):
+    """It does not depend on the rate of the question: 1% less is served, and 1% more is not."""
+    others = {"streams": [SequentialStream("backup", 600e6)], "queue_depth": queue_depth}
+    answer = ranked(rate=rate, **others)
+    for name in ("RAID 0", "RAID 10", "RAID 5, 11+1"):
+        most = by_name(answer)[name].throughput
+        below, above = (ranked(rate=factor * most, **others) for factor in (0.99, 1.01))
+        assert np.isfinite(by_name(below)[name].mean)
+        (one,) = (each for each in above.refused if each.name == name)
+        assert not np.isfinite(one.mean) or one.utilization > 0.99
+
+
+def test_streams_that_overload_the_disks_are_named_with_a_true_remedy():
+    """With the number of disks of the remedy, the question is feasible."""
+    for stream, rate in ((5e9, 100.0), (1450e6, 300.0), (9e9, 5.0)):
+        answer = ranked(rate=rate, streams=[SequentialStream("backup", stream)])
+        assert not answer.feasible and len(answer.table.scheme) == 0
+        disks = int(answer.binding.remedy.split("use about ")[1].split()[0])
+        assert disks < 120
+        assert ranked(disks, rate=rate, streams=[SequentialStream("backup", stream)]).feasible
+        if stream > 2e9:
+            assert "the streams alone overload" in answer.binding.constraint
+
+
+def test_the_rate_of_a_warning_leaves_the_disks_as_busy_as_it_says():
+    for stream in (1e6, 300e6):
+        answer = ranked(rate=1300.0, streams=[SequentialStream("backup", stream)])
+        (line,) = (warning for warning in answer.warnings if "leave the disks 80% busy" in warning)
+        rate = float(line.split("uncertain; ")[1].split(" requests/s")[0])
+        then = by_name(ranked(rate=rate, streams=[SequentialStream("backup", stream)]))
+        assert then[answer.recommended.name].utilization == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("tenants", "streams"),
+    [
+        ([Tenant("r", 300.0, 4096, 1.0), Tenant("w", 10.0, 16 * 2.0**20, 0.0)], []),
+        ([Tenant("r", 40.0, 16 * 2.0**20, 1.0), Tenant("w", 100.0, 4096, 0.0)], []),
+        ([WEB, IMAGES], [BACKUP]),
+        ([WEB], [SequentialStream("ingest", 100e6, writes=True)]),
+    ],
+)
+def test_one_lost_agrees_with_the_response_after_a_failure(tenants, streams):
+    """The ranking counts accesses of equal length, so that the two differ by some percent."""
+    answer = ranked(tenants=tenants, streams=streams, tolerate=1)
+    lost = {one.name: one.lost.utilization for one in answer.after_failure().ranking}
+    assert len(lost) > 3
+    for one in answer.ranking:
+        if one.name in lost:
+            assert one.degraded == pytest.approx(lost[one.name], rel=0.12), one.name
+
+
+def test_sizes_of_a_trace_stay_whole_sectors():
+    """Requests of whole pages remain whole pages, with the bytes of the trace, and no warning about partial sectors."""
+    draw = np.random.default_rng(1)
+    sizes, reads = draw.integers(1, 65, 500) * 4096, draw.random(500) < 0.5
+    trace = request_trace(np.arange(500.0) / 50, np.zeros(500, int), np.arange(500) * 2**20, sizes, reads)
+    found = tenants_of(trace)
+    for one, which in zip(found, (reads, ~reads), strict=True):
+        assert all(size % 4096 == 0 for size, _ in one.sizes)
+        assert sum(share for _, share in one.sizes) == pytest.approx(1)
+        assert sum(size * share for size, share in one.sizes) == pytest.approx(sizes[which].mean())
+    assert not any("multiple of the sectors" in warning for warning in ranked(tenants=found).warnings)
+
+
+def test_only_written_sizes_are_warned_about():
+    answer = ranked(tenants=[Tenant("images", 30.0, 1e6, 1.0), WEB])
+    assert not any("multiple of the sectors" in warning for warning in answer.warnings)
+
+
+@pytest.mark.optimized
+def test_a_simulated_stream_of_full_stripes_agrees():
+    """The data disks of a group divide each chunk, in the formula and in the simulation."""
+    answer = ranked(rate=20.0, size=2.0**20, streams=[SequentialStream("backup", 300e6)])
+    picked = tuple(one for one in answer.ranking if one.name == "RAID 50, 2 x 5+1, full stripes")
+    check = replace(answer, ranking=picked).check(schemes=1, seeds=4, requests=6000)
+    (row,) = (row for row in check.rows if row.measure == "mean")
+    assert abs(row.difference) < 0.15, row.difference

@@ -185,6 +185,13 @@ class Background:
         """Return the share of the time for which a disk serves these accesses; above 1 if they overload it."""
         return self.rate * float(self.moments(services)[0])
 
+    def saturated(self, fine: ServiceDistributions, depth: int) -> float:
+        """Return `busy` if a disk always selects among `depth` accesses. fine: service times of a disk."""
+        if not self.rate:
+            return 0.0
+        far = fine.selections(1.0, depth)
+        return sum(one.rate * float(one.selections(*far, fine)[0, -1]) for one in self.kinds)
+
     def busy_together(self, services: ServiceTimes) -> float:
         """Return the sum of the busy times that a disk has in common with each other disk, as shares of the time."""
         return sum(one.rate * float(one.moments(services)[0]) * (one.disks - 1) for one in self.kinds)

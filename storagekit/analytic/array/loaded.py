@@ -264,8 +264,7 @@ def loaded_by_class(
     """
     _require_classes(shape, sizes, classes)
     one = _disk(spindle, shape, reach, sizes, disks, rate, depth, background, classes)
-    # without the accesses of the background, the demand is in proportion to the rate
-    saturation = rate * max(0.0, 1 - one.background) / (one.demand - one.background)
+    saturation = one.saturation(rate)
     if one.overloaded:
         none = np.empty(0)
         return (Loaded(one.demand, saturation, np.inf, none, none, one.background),) * len(classes)
@@ -299,6 +298,22 @@ def overloaded(
 ) -> bool:
     """Return whether an array is overloaded, without its response times. See `loaded_by_class`."""
     return _disk(spindle, shape, reach, sizes, disks, rate, depth, background, classes).overloaded
+
+
+def saturation_rate(
+    spindle: Spindle,
+    shape: Shape,
+    reach: float,
+    sizes: TransferSizes,
+    classes: tuple[RequestClass, ...],
+    *,
+    disks: int,
+    rate: float,
+    depth: int = 1,
+    background: Background = NO_BACKGROUND,
+) -> float:
+    """Return the arrival rate at which an array is overloaded, without response times. See `loaded_by_class`."""
+    return _disk(spindle, shape, reach, sizes, disks, rate, depth, background, classes).saturation(rate)
 
 
 def _require_classes(shape: Shape, sizes: TransferSizes, classes: Sequence[RequestClass]) -> None:
@@ -336,6 +351,11 @@ class _Disk:
     demand: float
     background: float
     overloaded: bool
+
+    def saturation(self, rate: float) -> float:
+        """Return the arrival rate at which the demand is 1; `rate` has this demand."""
+        # without the accesses of the background, the demand is in proportion to the rate
+        return rate * max(0.0, 1 - self.background) / max(self.demand - self.background, 1e-300)
 
 
 def _disk(
@@ -394,8 +414,7 @@ def _selecting(ways: "_Ways", depth: int) -> _Disk:
         first = np.arange(depth) == 0
         queue = command_queue(rate, np.where(first, gain[0], 1.0) * mean, np.where(first, gain[1], 1.0) * square)
     selecting = replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue)
-    least = float(mean[-1])
-    return _Disk(selecting, rate * least, background.rate * least, queue.busy >= 1)
+    return _Disk(selecting, rate * float(mean[-1]), background.saturated(ways.fine, depth), queue.busy >= 1)
 
 
 def _of_several_disks(load: DiskLoad, depth: int) -> _Disk:
@@ -403,7 +422,7 @@ def _of_several_disks(load: DiskLoad, depth: int) -> _Disk:
     demand, others = load.demand, load.background.busy(load.fine.services)
     if depth > 1:
         mean, square = load.background.selections(load.fine, load.of_reads, depth, load.reads + load.writes)
-        demand, others = load.accesses * float(mean[-1]), load.background.rate * float(mean[-1])
+        demand, others = load.accesses * float(mean[-1]), load.background.saturated(load.fine, depth)
         queue = command_queue(load.accesses, mean, square)
         load = replace(load, fine=replace(load.fine, chances=queue.chances), queue=queue)
     return _Disk(load, demand, others, demand >= 1)
