@@ -31,7 +31,6 @@ from storagekit.mediator.policy import Policy as Policy
 from storagekit.mediator.policy import SmallUnits as SmallUnits
 from storagekit.mediator.policy import StripeShapes as StripeShapes
 from storagekit.mediator.policy import Widest as Widest
-from storagekit.mediator.rebuilding import Rebuild as Rebuild
 from storagekit.mediator.redundancy import RedundancyCost as RedundancyCost
 from storagekit.mediator.redundancy import check_seconds as check_seconds
 from storagekit.mediator.redundancy import extra_write_bytes as extra_write_bytes
@@ -45,5 +44,6 @@ from storagekit.mediator.request import Request as Request
 from storagekit.mediator.store import Agents as Agents
 from storagekit.mediator.stripe_layout import Blocks as Blocks
 from storagekit.mediator.stripe_layout import StripeLayout as StripeLayout
+from storagekit.mediator.transfer_plan import Rebuild as Rebuild
 from storagekit.mediator.transfer_plan import TransferPlan as TransferPlan
-from storagekit.mediator.transfers import Transfers as Transfers
+from storagekit.mediator.transfer_plan import Transfers as Transfers
