@@ -54,23 +54,18 @@ class Utilization:
     @property
     def most(self) -> float:
         """Return the largest reserved share of any resource."""
-        parts = [
-            self.disks,
-            self.processors,
-            [self.ring or 0.0],
-            [max(both) for both in self.clients.values()] or [0.0],
-        ]
-        return float(max(np.max(part) for part in [*parts, [0.0] if self.links is None else self.links]))
+        clients = [share for both in self.clients.values() for share in both]
+        network = [self.ring] if self.links is None else self.links
+        return float(max(*self.disks, *self.processors, *network, *clients))
+
+    @property
+    def network(self) -> float:
+        """Return the reserved share of time of the ring; on a switch, the mean share over the agents' links."""
+        return self.ring if self.links is None else float(self.links.mean())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as a dictionary for JSON."""
-        return {
-            "disks": self.disks.tolist(),
-            "processors": self.processors.tolist(),
-            "links": None if self.links is None else self.links.tolist(),
-            "ring": self.ring,
-            "clients": {name: list(both) for name, both in self.clients.items()},
-        }
+        return {name: share.tolist() if isinstance(share, np.ndarray) else share for name, share in vars(self).items()}
 
     def __str__(self) -> str:
         lines = [f"disks {self.disks.mean():.1%} (maximum {self.disks.max():.1%})"]
@@ -114,33 +109,21 @@ class Admitted:
     ----------
     session : int
         Number of the session in the ledger.
-    proposal : Proposal
-        The request and its layout.
+    request : Request
+        The request.
+    layout : StripeLayout
+        The layout.
+    plan : TransferPlan
+        The transfer plan.
     utilization : Utilization
         Reserved share of each resource, with this session included.
-    assumptions : tuple of str
-        Assumptions of the admission test.
     """
 
     session: int
-    proposal: Proposal
+    request: Request
+    layout: StripeLayout
+    plan: TransferPlan
     utilization: Utilization
-    assumptions: tuple[str, ...] = ASSUMPTIONS
-
-    @property
-    def request(self) -> Request:
-        """Return the request of the session."""
-        return self.proposal.request
-
-    @property
-    def layout(self) -> StripeLayout:
-        """Return the layout of the session."""
-        return self.proposal.layout
-
-    @property
-    def plan(self) -> TransferPlan:
-        """Return the transfer plan of the session."""
-        return self.proposal.plan
 
     def to_dict(self) -> dict[str, Any]:
         """Return the session as a dictionary for JSON, without its transfer plan; times in seconds."""
@@ -154,7 +137,7 @@ class Admitted:
             "groups": [list(group) for group in self.layout.groups],
             "parity": self.layout.parity,
             "utilization": self.utilization.to_dict(),
-            "assumptions": list(self.assumptions),
+            "assumptions": list(ASSUMPTIONS),
         }
 
     def __str__(self) -> str:
@@ -167,7 +150,7 @@ class Admitted:
             "start",
             f"reserved time: {self.utilization}",
         ]
-        return "\n".join([*lines, "", "assumed:", *(f"  - {line}" for line in self.assumptions)])
+        return "\n".join([*lines, "", "assumed:", *(f"  - {line}" for line in ASSUMPTIONS)])
 
 
 @dataclass(frozen=True)

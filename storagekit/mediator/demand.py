@@ -1,4 +1,4 @@
-"""The time that a session needs at each resource, for each possible stripe shape."""
+"""The stripe shapes that are possible for a session, and the time that the session needs at each resource."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,40 @@ from storagekit.analytic.forkjoin.parts import Host, Network
 from storagekit.core.arrays import Figures
 from storagekit.core.validation import unchecked
 from storagekit.mediator.cluster import Cluster
-from storagekit.mediator.policy import StripeShapes
 from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import StripeLayout
 
-# Times are rounded up to whole multiples of this value, seconds. Sums of these multiples are exact up to a day. A release
-# therefore subtracts from a ledger exactly the times that the session added, in any order of arrivals and departures.
+# Times are rounded up to whole multiples of this value, seconds. Sums of these multiples are exact up to a day. They
+# therefore do not depend on the order of the sessions.
 _QUANTUM = 2.0**-36
+
+
+@dataclass(frozen=True)
+class StripeShapes:
+    """Stripe shapes. A stripe shape is a layout without the choice of agents.
+
+    Parameters
+    ----------
+    agents : ndarray of int, shape [shape]
+        Number of agents.
+    data : ndarray of int, shape [shape]
+        Number of data blocks in a stripe.
+    unit : ndarray of int, shape [shape]
+        Size of a block, bytes.
+    """
+
+    agents: NDArray
+    data: NDArray
+    unit: NDArray
+
+    @property
+    def count(self) -> int:
+        """Return the number of stripe shapes."""
+        return self.unit.size
+
+    def where(self, chosen: NDArray) -> "StripeShapes":
+        """Return the stripe shapes that an index array or a mask selects."""
+        return StripeShapes(self.agents[chosen], self.data[chosen], self.unit[chosen])
 
 
 @dataclass(frozen=True)
@@ -26,8 +53,8 @@ class Demand:
 
     Parameters
     ----------
-    shapes : StripeShapes
-        The stripe shapes, which are the dimension `shape` of all arrays.
+    agents, data, unit : ndarray of int, shape [shape]
+        The stripe shapes, as in `StripeShapes`.
     period : ndarray, shape [shape]
         The period tau, seconds.
     transfer : ndarray, shape [shape, agent]
@@ -46,7 +73,9 @@ class Demand:
         Largest allowed probability that a block is late.
     """
 
-    shapes: StripeShapes
+    agents: NDArray
+    data: NDArray
+    unit: NDArray
     period: NDArray
     transfer: NDArray
     processor: NDArray
@@ -67,10 +96,18 @@ class Demand:
         """Return the time that a stripe takes at the client's processor and link together, seconds, `[shape]`."""
         return self.client + self.client_link
 
+    @property
+    def count(self) -> int:
+        """Return the number of stripe shapes."""
+        return self.unit.size
+
     def where(self, chosen: NDArray) -> "Demand":
         """Return the demand of the chosen stripe shapes."""
-        columns = {name: column[chosen] for name, column in vars(self).items() if name != "shapes"}
-        return Demand(self.shapes.where(chosen), **columns)
+        return Demand(**{name: column[chosen] for name, column in vars(self).items()})
+
+    def joined(self, other: "Demand") -> "Demand":
+        """Return the demand of the stripe shapes of both."""
+        return Demand(**{name: np.concatenate([column, vars(other)[name]]) for name, column in vars(self).items()})
 
 
 # These functions run for every proposal, and their arguments are already validated.
@@ -110,7 +147,7 @@ def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
     none = np.zeros(shapes.count)
     switched = network.switched
     return Demand(
-        shapes,
+        **vars(shapes),
         period=shapes.data * unit / request.rate,
         transfer=rounded_up(unit[:, None] / cluster.rates),
         processor=rounded_up(_handled(cluster.agent, unit)),

@@ -1,31 +1,69 @@
 """The reservations at the agents and on the network, which mediators share."""
 
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import RLock
-from typing import Annotated
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
-from storagekit.core.validation import ADDRESS, instance_of, validate
+from storagekit.core.validation import Address, validate
+from storagekit.mediator.admission import AdmissionState, AdmissionTest
 from storagekit.mediator.answer import Proposal, Utilization
-from storagekit.mediator.book import Book, BookTable
-from storagekit.mediator.cluster import Cluster
-from storagekit.mediator.demand import Demand, demand, shape_of
-from storagekit.mediator.examine import AdmissionState, Examined, examine, fits
-from storagekit.mediator.refusal import binding
+from storagekit.mediator.cluster import Cluster, require_agents
+from storagekit.mediator.demand import Demand, StripeShapes, demand, rounded_up, shape_of
+from storagekit.mediator.request import Request
 
-_PROPOSAL = instance_of(Proposal, "a Proposal from Mediator.propose")
+
+@dataclass(frozen=True)
+class _Reservations:
+    """The sessions that have reservations. Each array has one row for each session, in order of admission.
+
+    Each change of a ledger creates a new value. A reader that has a value therefore never sees part of a change, and an
+    interrupted change has no effect.
+
+    Parameters
+    ----------
+    sessions : mapping of int to Proposal
+        Proposal of each session, keyed by session number.
+    demand : Demand
+        Demand of each session.
+    on : ndarray of bool, shape [session, agent]
+        Whether the session uses the agent.
+    version : int
+        Version of the ledger, which increases with every change.
+    last : int
+        Number of the session that was admitted last.
+    """
+
+    sessions: Mapping[int, Proposal]
+    demand: Demand
+    on: NDArray
+    version: int = 0
+    last: int = 0
+
+    @cached_property
+    def clients(self) -> list[str]:
+        """Return the name of the client of each session."""
+        return [one.request.client for one in self.sessions.values()]
+
+    def by_client(self, column: NDArray) -> dict[str, float]:
+        """Return the sum of a column over the sessions of each client."""
+        total: dict[str, float] = defaultdict(float)
+        for client, value in zip(self.clients, column.tolist(), strict=True):
+            total[client] += value
+        return total
 
 
 class Ledger:
     """The reservations of a cluster.
 
-    A mediator reads the ledger, proposes a layout and commits it. The commit tests the layout again. `tail` is the bound
-    on the positioning time at each disk.
+    A mediator reads the ledger, proposes a layout and commits it. The commit tests the layout again.
 
     Parameters
     ----------
@@ -47,44 +85,56 @@ class Ledger:
     @validate
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.tail = Tail.of(cluster.disks)
-        # The lock serializes changes. Readers use the current book without the lock.
+        # The lock serializes changes. Readers use the current reservations without the lock.
         self._lock = RLock()
-        self._book = Book.of(cluster)
+        nothing = demand(cluster, Request("", 1.0, 1), StripeShapes(*np.zeros((3, 0), int)))
+        self._held = _Reservations(MappingProxyType({}), nothing, np.zeros((0, cluster.agents), bool))
 
     @property
     def version(self) -> int:
         """Return the version, which increases with every change."""
-        return self._book.version
+        return self._held.version
 
     @property
     def sessions(self) -> Mapping[int, Proposal]:
         """Return the proposal of each session that has a reservation, keyed by session number, in order of admission."""
-        return {number: held.proposal for number, held in self._book.held.items()}
+        return self._held.sessions
 
     @property
     def disk_shares(self) -> NDArray:
         """Return the mean share of time for which each agent's disk is reserved, `[agent]`."""
-        return self._book.sums.busy.copy()
+        return self.utilization().disks
 
-    @property
-    def network_share(self) -> float:
-        """Return the reserved share of time of the ring; on a switch, the mean share over the agents' links."""
-        sums = self._book.sums
-        return float(sums.link.mean()) if self.cluster.network.switched else sums.ring_busy
+    def utilization(self) -> Utilization:
+        """Return the mean share of time for which each resource is reserved."""
+        held, switched = self._held, self.cluster.network.switched
+        asked, on = held.demand, held.on
+
+        def shares(seconds: NDArray) -> NDArray:
+            return rounded_up(seconds / asked.period)
+
+        block = self.cluster.positioning.sum(axis=0) + asked.transfer
+        processor, link = held.by_client(shares(asked.client)), held.by_client(shares(asked.client_link))
+        return Utilization(
+            (rounded_up(block / asked.period[:, None]) * on).sum(axis=0),
+            shares(asked.processor) @ on,
+            shares(asked.link) @ on if switched else None,
+            None if switched else float(shares(asked.ring).sum()),
+            {client: (processor[client], link[client]) for client in processor},
+        )
 
     @validate
     def state(self, client: str) -> AdmissionState:
         """Return the existing reservations against which the next session of a client is tested."""
-        return _state(self._book, self.tail, client)
+        return self._state(self._held, client)
 
     @validate
-    def fits(self, proposal: Annotated[Proposal, _PROPOSAL]) -> bool:
-        """Return whether a proposal can be committed now."""
-        return self._refused(self._book, proposal) is None
+    def violation(self, proposal: Proposal) -> Binding | None:
+        """Return the constraint that a proposal violates now, or None if it can be committed."""
+        return self._test(self._held, proposal).violation(proposal.layout.agents)
 
     @validate
-    def commit(self, proposal: Annotated[Proposal, _PROPOSAL]) -> int | Binding:
+    def commit(self, proposal: Proposal) -> int | Binding:
         """Reserve the resources of a proposal.
 
         Returns
@@ -93,14 +143,23 @@ class Ledger:
             Number of the new session, or the constraint that the proposal no longer meets.
         """
         with self._lock:
-            refused = self._refused(self._book, proposal)
-            if refused is not None:
-                return refused
-            book = self._book.added(self.cluster, proposal)
-            self._book = book
-            return book.numbered
+            held = self._held
+            test = self._test(held, proposal)
+            if (violation := test.violation(proposal.layout.agents)) is not None:
+                return violation
+            number = held.last + 1
+            on = np.isin(np.arange(self.cluster.agents), proposal.layout.agents)
+            self._held = _Reservations(
+                MappingProxyType({**held.sessions, number: proposal}),
+                held.demand.joined(test.asked),
+                np.vstack([held.on, on]),
+                held.version + 1,
+                number,
+            )
+            return number
 
-    def release(self, session: int) -> None:
+    @validate
+    def release(self, session: Address) -> None:
         """End a session, and release its reservation.
 
         Raises
@@ -108,79 +167,53 @@ class Ledger:
         InputError
             If no session of this number has a reservation.
         """
-        session = ADDRESS("session", session)
         with self._lock:
-            if session not in self._book.held:
+            held = self._held
+            if session not in held.sessions:
                 raise InputError(f"session {session}: no such reservation; release each session once, by its number")
-            self._book = self._book.without(session)
+            rest = np.array(list(held.sessions)) != session
+            sessions = {number: one for number, one in held.sessions.items() if number != session}
+            self._held = replace(
+                held,
+                sessions=MappingProxyType(sessions),
+                demand=held.demand.where(rest),
+                on=held.on[rest],
+                version=held.version + 1,
+            )
 
-    def utilization(self) -> Utilization:
-        """Return the mean share of time for which each resource is reserved."""
-        book, switched = self._book, self.cluster.network.switched
-        return Utilization(
-            book.sums.busy.copy(),
-            book.sums.processor.copy(),
-            book.sums.link.copy() if switched else None,
-            None if switched else book.sums.ring_busy,
-            {name: (one.processor, one.link) for name, one in book.clients.items()},
+    def _state(self, held: _Reservations, client: str) -> AdmissionState:
+        asked, on = held.demand, held.on
+        reception = held.by_client(asked.reception)
+        slack = asked.period - asked.pooled - np.array([reception[one] for one in held.clients])
+        own = np.array([one == client for one in held.clients], bool)[:, None]
+        slacks, terms = zip(*(_least(slack, asked.period, on & whose) for whose in (~own, own)), strict=True)
+        return AdmissionState(
+            self.cluster.tail,
+            on.sum(axis=0, keepdims=True).astype(float),
+            (asked.transfer * on).sum(axis=0, keepdims=True),
+            (asked.path @ on)[None],
+            np.where(on, asked.period[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
+            np.where(on, asked.budget[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
+            np.stack(slacks)[:, None],
+            np.stack(terms)[:, None],
+            float(asked.ring.sum()),
+            reception.get(client, 0.0),
         )
 
-    @validate
-    def examined(self, proposal: Annotated[Proposal, _PROPOSAL]) -> tuple[AdmissionState, Demand, Examined]:
-        """Return the existing reservations, the demand of a proposal, and the result of the admission test (`examine`).
-
-        The result covers all agents, not only the agents of the proposal.
-        """
-        return self._examined(self._book, proposal)
-
-    def _examined(self, book: Book, proposal: Proposal) -> tuple[AdmissionState, Demand, Examined]:
-        state = _state(book, self.tail, proposal.request.client)
-        asked = demand(self.cluster, proposal.request, shape_of(proposal.layout))
-        return state, asked, examine(state, asked)
-
-    def _refused(self, book: Book, proposal: Proposal) -> Binding | None:
-        state, asked, found = self._examined(book, proposal)
-        agents = np.array(proposal.layout.agents)
-        if agents.max() >= self.cluster.agents:
-            raise InputError(
-                f"agent {agents.max()}: the cluster has agents 0 to {self.cluster.agents - 1}; give a layout on "
-                "these agents"
-            )
-        worst = max(found.shared[0], found.agent[0, agents].max())
-        return None if fits(worst) else binding(proposal.request, state, asked, found, 0, agents)
+    def _test(self, held: _Reservations, proposal: Proposal) -> AdmissionTest:
+        layout, request = proposal.layout, proposal.request
+        require_agents(self.cluster, layout.agents)
+        return AdmissionTest(
+            request, self._state(held, request.client), demand(self.cluster, request, shape_of(layout))
+        )
 
 
-def _state(book: Book, tail: Tail, client: str) -> AdmissionState:
-    table, sums, held = book.table, book.sums, book.clients.get(client)
-    # Only pairs of a row and an agent that its session uses are needed: few, because most sessions use few agents.
-    rows, agents = np.nonzero(table.on)
-    slack = table.slack - table.reception
-    own = table.client[rows] == (held.number if held else -1)
-    period, budget = (_lowest(table, column, rows, agents) for column in (table.period, table.budget))
-    others, mine = (_least(table, slack, rows[whose], agents[whose]) for whose in (~own, own))
-    seconds = held.seconds if held else 0.0
-    reserved = sums.count.copy(), sums.transfer.copy(), sums.path.copy(), period, budget
-    return AdmissionState(tail, *reserved, *others, *mine, sums.ring, seconds)
-
-
-def _lowest(table: BookTable, column: NDArray, rows: NDArray, agents: NDArray) -> NDArray:
-    """Return the minimum of a column at each agent, over the given pairs of row and agent.
-
-    The minimum is infinite at an agent without a pair.
-    """
-    least = np.full(table.on.shape[1], np.inf)
-    np.minimum.at(least, agents, column[rows])
-    return least
-
-
-def _least(table: BookTable, slack: NDArray, rows: NDArray, agents: NDArray) -> tuple[NDArray, NDArray]:
+def _least(slack: NDArray, period: NDArray, on: NDArray) -> tuple[NDArray, NDArray]:
     """Return the smallest slack of the sessions at each agent, and the period of the first session with this slack.
 
-    The slack is infinite at an agent without a session.
+    The slack is infinite at an agent without a session, and the period is then 1.
     """
-    least = _lowest(table, slack, rows, agents)
-    reached = np.flatnonzero(slack[rows] == least[agents])
-    _, first = np.unique(agents[reached], return_index=True)
-    chosen, term = reached[first], np.ones(table.on.shape[1])
-    term[agents[chosen]] = table.period[rows[chosen]]
-    return least, term
+    slack_on = np.where(on, slack[:, None], np.inf)
+    # The first row is for agents without a session.
+    rows = np.vstack([np.full(on.shape[1], np.inf), slack_on])
+    return rows.min(axis=0), np.append(1.0, period)[rows.argmin(axis=0)]

@@ -110,39 +110,15 @@ def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray)
     floor[1] = np.where(write, -np.inf, sent)
     floor[-1] = np.where(write, sent, floor[-1])
     arrival = np.full_like(floor, np.nan)
-    finish = _alone(stations, write, floor)
+    # Row `step` + 1 is for station `step`. The first and the last row are outside the stations.
+    finish = np.full((count + 2, write.size), -np.inf)
     for _ in range(_MOST_PASSES):
         changed = False
         for step in [*range(count), *range(count - 2, 0, -1)]:
-            reached = np.maximum(floor[step], _before(finish, write, step))
+            reached = np.maximum(floor[step], np.where(write, finish[step + 2], finish[step]))
             if not np.array_equal(reached, arrival[step]):
-                arrival[step], finish[step] = reached, stations[step].finish(reached)
+                arrival[step], finish[step + 1] = reached, stations[step].finish(reached)
                 changed = True
         if not changed:
-            return np.where(write, finish[0], finish[-1])
+            return np.where(write, finish[1], finish[-2])
     raise SimulationError(f"the simulation did not converge in {_MOST_PASSES} passes; simulate fewer sessions together")
-
-
-def _before(finish: NDArray, write: NDArray, step: int) -> NDArray:
-    """Return the time at which each block left the station that it passes before station `step`.
-
-    The earlier station is `step` - 1 for a read and `step` + 1 for a write.
-    """
-    none = np.full(write.size, -np.inf)
-    read = finish[step - 1] if step else none
-    written = finish[step + 1] if step + 1 < len(finish) else none
-    return np.where(write, written, read)
-
-
-def _alone(stations: list[Stations], write: NDArray, floor: NDArray) -> NDArray:
-    """Return the time at which each service would end if no block waited for another block, in seconds.
-
-    This time is a lower bound of the actual time.
-    """
-    finish = np.zeros_like(floor)
-    for chosen, steps in ((~write, range(len(stations))), (write, reversed(range(len(stations))))):
-        time = np.full(write.size, -np.inf)
-        for step in steps:
-            time = np.maximum(time, floor[step]) + stations[step].service
-            finish[step] = np.where(chosen, time, finish[step])
-    return finish

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import instance_of, several, validate
-from storagekit.mediator.cluster import Cluster
+from storagekit.core.validation import Seed, validate
+from storagekit.mediator.cluster import Cluster, require_agents
 from storagekit.mediator.queues import Stations, flow
-from storagekit.mediator.seeding import generator
 from storagekit.mediator.transfer_plan import TransferPlan
 
 # Largest lateness that rounding causes, seconds.
@@ -53,11 +52,7 @@ class Rehearsal:
 
 
 @validate
-def rehearse(
-    cluster: Cluster,
-    plans: Annotated[Sequence[TransferPlan], several(instance_of(TransferPlan), of="plans")],
-    seed: int = 0,
-) -> Rehearsal:
+def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) -> Rehearsal:
     """Simulate the path of every block of the plans through its disk and the network.
 
     Parameters
@@ -100,8 +95,7 @@ def rehearse(
     agent, length, check, stripe = (
         np.concatenate([getattr(one.blocks, name) for one in found]) for name in ("agent", "length", "check", "stripe")
     )
-    if agent.max() >= cluster.agents:
-        raise InputError(f"agent {agent.max()}: the cluster has agents 0 to {cluster.agents - 1}; give one of these")
+    require_agents(cluster, agent)
     names = {name: number for number, name in enumerate(dict.fromkeys(plan.client for plan in plans))}
     client = np.array([names[plan.client] for plan in plans])[session]
     write = np.array([plan.write for plan in plans])[session]
@@ -116,7 +110,7 @@ def _stations(
     cluster: Cluster, agent: NDArray, client: NDArray, length: NDArray, check: NDArray, seed: int
 ) -> list[Stations]:
     """Return the stations that a read passes, in order. A write passes them from the last to the first."""
-    draw = generator(seed)
+    draw = np.random.Generator(np.random.Philox(key=seed))
     positioning = (2 * draw.random((2, agent.size)) * cluster.positioning[:, agent]).sum(axis=0)
     network, packet = cluster.network, cluster.network.seconds(length)
     checking = np.where(check > 0, cluster.client.check_seconds(check), 0.0)
