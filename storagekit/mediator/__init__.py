@@ -9,10 +9,6 @@ test is not from swift; it was developed for this package (see `admission`).
     answer = Mediator(ledger).request(Request("camera", rate=1.2e6, size=72_000_000, group=4))
 """
 
-from storagekit.mediator.answer import Admitted as Admitted
-from storagekit.mediator.answer import Proposal as Proposal
-from storagekit.mediator.answer import Rejected as Rejected
-from storagekit.mediator.answer import Utilization as Utilization
 from storagekit.mediator.cluster import Cluster as Cluster
 from storagekit.mediator.demand import StripeShapes as StripeShapes
 from storagekit.mediator.filling import Even as Even
@@ -35,7 +31,11 @@ from storagekit.mediator.redundancy import RedundancyCost as RedundancyCost
 from storagekit.mediator.redundancy import redundancy_cost as redundancy_cost
 from storagekit.mediator.rehearsal import Rehearsal as Rehearsal
 from storagekit.mediator.rehearsal import rehearse as rehearse
+from storagekit.mediator.request import Admitted as Admitted
+from storagekit.mediator.request import Proposal as Proposal
+from storagekit.mediator.request import Rejected as Rejected
 from storagekit.mediator.request import Request as Request
+from storagekit.mediator.request import Utilization as Utilization
 from storagekit.mediator.store import Agents as Agents
 from storagekit.mediator.stripe_layout import Blocks as Blocks
 from storagekit.mediator.stripe_layout import StripeLayout as StripeLayout

@@ -233,19 +233,15 @@ class AdmissionTest:
 
     def _at_disk(self, shape: int, agent: int) -> Binding:
         others, unit, count = int(self.state.count[0, agent]), self.asked.unit[shape], self.asked.agents[shape]
-        fitting = int(fits(self.agent[shape]).sum())
-        if self.request.layout is not None:
-            remedy = "wait for a session at this agent to end, or request a lower rate"
-        elif others:
+        if self.request.layout is None:
+            fitting = int(fits(self.agent[shape]).sum())
+            waiting = "wait for a session to end, " if self.state.count.any() else ""
             remedy = (
-                f"{count} agents needed, {fitting} have enough free time: wait for a session to end, add agents, or "
-                "lower the rate"
+                f"{count} agents needed, {fitting} have enough free time: {waiting}add agents, lower the rate, or buffer "
+                "larger stripes"
             )
-        elif fitting:
-            remedy = f"{count} agents needed, {fitting} are fast enough: add agents like these, or lower the rate"
         else:
-            waiting = "wait for sessions at other agents to end, " if self.state.count.any() else ""
-            remedy = f"no session uses this agent: {waiting}lower the rate, add agents, or buffer larger stripes"
+            remedy = "wait for a session at this agent to end, or request a lower rate"
         where = (
             f"disk of agent {agent}: seconds needed per period for {unit} bytes and one block of each of the agent's "
             f"{others} sessions"

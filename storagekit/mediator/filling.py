@@ -4,7 +4,6 @@ A mediator admits the sessions one by one (`fill`), or the sessions are spread e
 admission test of the last session determines the number.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,14 +15,13 @@ from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.validation import validate
 from storagekit.mediator.admission import AdmissionState, AdmissionTest, fits
-from storagekit.mediator.answer import Admitted, Rejected
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import Demand, StripeShapes, demand, shape_of, shapes_for
 from storagekit.mediator.ledger import Ledger
-from storagekit.mediator.mediator import UNITS, Mediator, units_of
+from storagekit.mediator.mediator import UNITS, Mediator, Units
 from storagekit.mediator.policy import Policy
 from storagekit.mediator.rehearsal import Rehearsal, rehearse
-from storagekit.mediator.request import Request
+from storagekit.mediator.request import Admitted, Rejected, Request
 
 # Largest number of sessions that `fill` admits, and at which the search of `evenly` stops.
 MOST, MOST_EVENLY = 2_000, 100_000
@@ -196,7 +194,7 @@ class Even:
 
 
 @validate
-def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> Even:
+def evenly(cluster: Cluster, request: Request, units: Units = UNITS) -> Even:
     """Return the number of sessions like `request` that fit if they are spread evenly over the agents.
 
     The result has a number for each stripe shape.
@@ -225,7 +223,7 @@ def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> 
     If all agents have the same disk and `fill` uses a single stripe shape, `fill` finds the same number. If the disks
     differ, the slowest disk determines the result of this function.
     """
-    shapes = shapes_for(cluster, request, units_of(units))
+    shapes = shapes_for(cluster, request, np.unique(list(units)))
     if not shapes.count:
         raise InputError(
             f"buffer {request.buffer} bytes, agents {cluster.agents}: no stripe over these agents fits into the "

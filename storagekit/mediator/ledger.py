@@ -14,10 +14,9 @@ from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.validation import Address, validate
 from storagekit.mediator.admission import AdmissionState, AdmissionTest
-from storagekit.mediator.answer import Proposal, Utilization
 from storagekit.mediator.cluster import Cluster, require_agents
 from storagekit.mediator.demand import Demand, StripeShapes, demand, rounded_up, shape_of
-from storagekit.mediator.request import Request
+from storagekit.mediator.request import Proposal, Request, Utilization
 
 
 @dataclass(frozen=True)

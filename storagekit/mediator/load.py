@@ -12,22 +12,12 @@ from numpy.typing import NDArray
 from storagekit.core.errors import InputError
 from storagekit.core.student_t import half_width
 from storagekit.core.units import MB
-from storagekit.core.validation import (
-    COUNT,
-    NUMBER,
-    POSITIVE,
-    Count,
-    Seed,
-    Validator,
-    validate,
-    validate_fields,
-)
-from storagekit.mediator.answer import Admitted, Rejected
+from storagekit.core.validation import COUNT, NUMBER, POSITIVE, Count, Seed, Validator, validate, validate_fields
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.policy import Policy
-from storagekit.mediator.request import Request
+from storagekit.mediator.request import Admitted, Rejected, Request
 
 # Each session takes about 1 ms to simulate.
 MOST_SESSIONS = 10**6
@@ -134,9 +124,7 @@ class LoadResult:
         number : int, optional
             Number of the class, from 0; all classes by default.
         """
-        if number is not None:
-            number = NUMBER.up_to(len(self.classes) - 1)("class", number)
-        rows = slice(None) if number is None else slice(number, number + 1)
+        rows = slice(None) if number is None else [NUMBER.up_to(len(self.classes) - 1)("class", number)]
         return Interval.of(self.refused[rows].sum(axis=0) / np.maximum(self.arrived[rows].sum(axis=0), 1))
 
     def to_dict(self) -> dict[str, Any]:

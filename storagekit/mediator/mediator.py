@@ -2,41 +2,30 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB
 from storagekit.core.validation import several, validate
 from storagekit.mediator.admission import AdmissionTest, fits
-from storagekit.mediator.answer import Admitted, Proposal, Rejected
 from storagekit.mediator.demand import demand, shapes_for
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.policy import Economical, Policy
-from storagekit.mediator.request import Request
+from storagekit.mediator.request import Admitted, Proposal, Rejected, Request
 from storagekit.mediator.stripe_layout import UNIT, StripeLayout
 
 UNITS = tuple(4 * KB << power for power in range(9))
 """Default block sizes: the powers of two from 4 KB to 1 MB, in bytes."""
+Units = Annotated[Iterable[int], several(UNIT, least=1, of="block sizes")]
 
 # Number of stripe shapes that are tested together in the first step. Each step tests twice as many as the step before.
 # Usually an early stripe shape fits. If none fits, all are tested.
 _CHUNK = 12
 # Maximum number of bisection steps. The highest rate is found with a relative accuracy of one millionth.
 _HALVINGS = 40
-
-
-def units_of(units: Iterable[int]) -> NDArray:
-    """Return the block sizes without duplicates, in ascending order, bytes.
-
-    Raises InputError if the list is empty or a size is invalid.
-    """
-    found = np.array(sorted(set(several(UNIT, of="block sizes")("unit", units))))
-    if not found.size:
-        raise InputError("no units: give at least one block size in bytes")
-    return found
 
 
 class Mediator:
@@ -62,10 +51,10 @@ class Mediator:
     """
 
     @validate
-    def __init__(self, ledger: Ledger, policy: Policy | None = None, units: Iterable[int] = UNITS) -> None:
+    def __init__(self, ledger: Ledger, policy: Policy | None = None, units: Units = UNITS) -> None:
         self.ledger = ledger
         self.policy = Economical() if policy is None else policy
-        self.units = units_of(units)
+        self.units = np.unique(list(units))
 
     @validate
     def propose(self, request: Request) -> Proposal | Rejected:

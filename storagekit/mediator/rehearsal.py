@@ -103,7 +103,7 @@ def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) ->
     stations = _stations(cluster, agent, client, length, check, seed)
     finish = flow(stations, write, disk, sent)
     period, start = (np.array([getattr(plan, name) for plan in plans])[session] for name in ("period", "start"))
-    return _judged(session, stripe, finish - (start + (stripe + 2) * period), len(plans))
+    return _judged(session, stripe, finish - (start + (stripe + 2) * period))
 
 
 def _stations(
@@ -126,7 +126,7 @@ def _stations(
     ]
 
 
-def _judged(session: NDArray, stripe: NDArray, lateness: NDArray, count: int) -> Rehearsal:
+def _judged(session: NDArray, stripe: NDArray, lateness: NDArray) -> Rehearsal:
     """Return the result of the simulation. The lateness of a stripe is the lateness of its latest block.
 
     The blocks must be sorted by session, then by stripe.

@@ -9,17 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import (
-    NUMBER,
-    Moment,
-    Speed,
-    Validator,
-    Whole,
-    several,
-    shown,
-    validate,
-    validate_fields,
-)
+from storagekit.core.validation import NUMBER, Moment, Speed, Validator, several, shown, validate, validate_fields
 from storagekit.mediator.cluster import Cluster, require_agents
 from storagekit.mediator.stripe_layout import Blocks, StripeLayout
 
@@ -132,10 +122,8 @@ class Rebuild:
 
 def _failure(label: str, value: object) -> tuple[int, float]:
     """Return an agent's number and the time of its failure, or raise InputError for an invalid value."""
-    if not isinstance(value, Sequence) or len(value) != 2 or isinstance(value, str | bytes):
-        raise InputError(
-            f"{label} {shown(value)}: give an agent and the time of its failure in seconds, such as (3, 1.5)"
-        )
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise InputError(f"{label} {shown(value)}: give an agent and the time of its failure, such as (3, 1.5)")
     return NUMBER("agent", value[0]), _LOST_AT("at", value[1])
 
 
@@ -213,9 +201,21 @@ class TransferPlan:
     def transfers(self) -> Transfers:
         """Return all transfers, in the order of the stripes."""
         every = Transfers.timed(self.layout.blocks(), self.start, self.period, self.write)
+        blocks, groups = every.blocks, len(self.layout.groups)
+        failed_at = np.full(blocks.count, np.inf)
+        for agent, at in self.failures:
+            failed_at[blocks.agent == agent] = at
+        lost = every.disk_by > failed_at
         if self.write:
-            return every.where(~self._lost(every))
-        return self._with_parity(every)
+            return every.where(~lost)
+        # Time of the failure that loses a data block, for each group in each stripe. NaN if no data block is lost.
+        place, data_lost = blocks.stripe * groups + blocks.group, lost & ~blocks.parity
+        loss = np.full(self.layout.stripes * groups, np.nan)
+        loss[place[data_lost]] = failed_at[data_lost]
+        needed = blocks.parity & ~np.isnan(loss[place])
+        late = np.where(needed, np.maximum(loss[place] - every.disk, 0.0), 0.0)
+        delayed = replace(every, disk=every.disk + late, sent=every.sent + late)
+        return delayed.where((~blocks.parity & ~lost) | needed)
 
     def degraded(self, failed: int | Sequence[int], at: float | Sequence[float] = -np.inf) -> "TransferPlan":
         """Return the plan in which agents fail at given times.
@@ -260,9 +260,7 @@ class TransferPlan:
         return replace(self, failures=tuple(found.items()))
 
     @validate
-    def rebuild(
-        self, failed: Whole, spare: Whole, cluster: Cluster, share: Annotated[float, _DISK_SHARE] = 1.0
-    ) -> Rebuild:
+    def rebuild(self, failed: int, spare: int, cluster: Cluster, share: Annotated[float, _DISK_SHARE] = 1.0) -> Rebuild:
         """Return the transfers that restore the blocks of agent `failed` on agent `spare`, and their minimum duration.
 
         The rebuild begins at the start of the plan.
@@ -299,12 +297,12 @@ class TransferPlan:
         The duration is divided into equal periods, one for each lost block. A stripe is read in its first period, sent in
         the second and written in the third.
         """
+        restored = self.layout.replaced(failed, spare)
         if not self.layout.parity:
             raise InputError(
                 f"agent {failed}: the object has no parity, so the agent cannot be rebuilt; store the object with "
                 "parity (argument `group`)"
             )
-        restored = self.layout.replaced(failed, spare)
         require_agents(cluster, (*self.layout.agents, spare))
         number, blocks = self.layout.group_of(failed), self.layout.blocks()
         lost = blocks.agent == failed
@@ -324,33 +322,19 @@ class TransferPlan:
         writes = Transfers.timed(written, self.start + period, period, write=True)
         return Rebuild(restored, failed, spare, reads, writes, bottleneck, seconds)
 
-    def __str__(self) -> str:
-        layout = self.layout
+    @property
+    def summary(self) -> str:
+        """Return the direction, the size, the data-rate and the layout of the session in words."""
+        layout, period = self.layout, self.period
         groups = f", groups {list(layout.groups)} with parity" if layout.parity else ""
-        lines = [
-            f"{'write' if self.write else 'read'} of {layout.size} bytes at {self.rate:g} bytes/s for {self.client}",
-            f"{layout.data} data blocks of {layout.unit} bytes in a stripe on agents {list(layout.agents)}{groups}",
-            f"{layout.stripes} stripes, one per {self.period:.6g} s, {self.transfers.count} transfers",
-        ]
-        lines += [f"agent {agent} fails at {at:g} s" for agent, at in self.failures]
-        return "\n".join([*lines, "", str(self.transfers)])
+        return "\n".join(
+            [
+                f"{'write' if self.write else 'read'} of {layout.size} bytes at {self.rate:g} bytes/s for {self.client}",
+                f"{layout.data} data blocks of {layout.unit} bytes in a stripe on agents {list(layout.agents)}{groups}",
+                f"{layout.stripes} stripes, one per {period:.6g} s; the first is complete {2 * period:.6g} s after the start",
+            ]
+        )
 
-    def _lost(self, every: Transfers) -> NDArray:
-        """Return the mask of the transfers that an agent's failure prevents."""
-        lost = np.zeros(every.count, bool)
-        for agent, at in self.failures:
-            lost |= (every.blocks.agent == agent) & (every.disk_by > at)
-        return lost
-
-    def _with_parity(self, every: Transfers) -> Transfers:
-        """Return the data blocks that are not lost, and the parity blocks that replace lost data blocks."""
-        blocks = every.blocks
-        lost = self._lost(every) & ~blocks.parity
-        place = blocks.stripe * len(self.layout.groups) + blocks.group
-        needed = blocks.parity & np.isin(place, place[lost])
-        moments = [
-            max((at for agent, at in self.failures if agent in group), default=-np.inf) for group in self.layout.groups
-        ]
-        late = np.where(needed, np.maximum(np.array(moments)[blocks.group] - every.disk, 0.0), 0.0)
-        delayed = replace(every, disk=every.disk + late, sent=every.sent + late)
-        return delayed.where((~blocks.parity & ~lost) | needed)
+    def __str__(self) -> str:
+        failures = [f"agent {agent} fails at {at:g} s" for agent, at in self.failures]
+        return "\n".join([self.summary, *failures, f"{self.transfers.count} transfers", "", str(self.transfers)])

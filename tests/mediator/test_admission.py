@@ -227,6 +227,6 @@ def test_bad_input_raises_in_one_line(oracle, change, message):
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_mediator_needs_units_and_a_cluster_disks(oracle):
-    for units, message in (((), "no units: give"), ((1.5,), "unit 1.5")):
+    for units, message in (((), "units: given 0 block sizes; give at least 1"), ((1.5,), "units 1.5")):
         assert_refused(partial(Mediator, Ledger(oracle.cluster_of(1)), units=units), message)
     assert_refused(lambda: Cluster((), Host(), Host(), Network(1e6)), "0 disks: give at least one")
