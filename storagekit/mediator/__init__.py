@@ -10,7 +10,6 @@ test is not from swift; it was developed for this package (see `admission`).
 """
 
 from storagekit.mediator.cluster import Cluster as Cluster
-from storagekit.mediator.demand import StripeShapes as StripeShapes
 from storagekit.mediator.filling import Even as Even
 from storagekit.mediator.filling import FilledCluster as FilledCluster
 from storagekit.mediator.filling import evenly as evenly
@@ -39,6 +38,7 @@ from storagekit.mediator.request import Utilization as Utilization
 from storagekit.mediator.store import Agents as Agents
 from storagekit.mediator.stripe_layout import Blocks as Blocks
 from storagekit.mediator.stripe_layout import StripeLayout as StripeLayout
+from storagekit.mediator.stripe_shapes import StripeShapes as StripeShapes
 from storagekit.mediator.transfer_plan import Rebuild as Rebuild
 from storagekit.mediator.transfer_plan import TransferPlan as TransferPlan
 from storagekit.mediator.transfer_plan import Transfers as Transfers

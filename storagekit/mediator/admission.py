@@ -48,10 +48,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.core.binding import Binding
-from storagekit.mediator.demand import Demand
+from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.request import Request
+from storagekit.mediator.stripe_shapes import StripeShapes, transfer_times
 
 # Each time is rounded up by up to 15 ps. A sum of such times may exceed a limit that the exact sum just meets.
 TOLERANCE = 1e-9
@@ -79,8 +79,8 @@ class AdmissionState:
 
     Parameters
     ----------
-    tail : Tail
-        The bound on the positioning time at each disk.
+    cluster : Cluster
+        The agents and the network.
     count : ndarray, shape [shape, agent]
         Number of sessions at each agent.
     transfer : ndarray, shape [shape, agent]
@@ -93,7 +93,7 @@ class AdmissionState:
         Allowed probability that a block is late: the smallest value over the sessions at the agent.
     slack : ndarray, shape [2, shape, agent]
         Smallest slack of the sessions of other clients (row 0) and of the same client (row 1) at the agent, seconds. The
-        slack is tau minus the time at the session's client and minus `Demand.pooled`.
+        slack is tau minus the time at the session's client and minus `StripeShapes.pooled`.
     term : ndarray, shape [2, shape, agent]
         The period tau of the session with the smallest slack, seconds.
     ring : float or ndarray, shape [shape]
@@ -102,7 +102,7 @@ class AdmissionState:
         Time of one stripe at the client of the next session, summed over the sessions of this client, seconds.
     """
 
-    tail: Tail
+    cluster: Cluster
     count: NDArray
     transfer: NDArray
     path: NDArray
@@ -126,13 +126,13 @@ class AdmissionTest:
         The request.
     state : AdmissionState
         The existing reservations.
-    asked : Demand
-        Demand of the request for each stripe shape.
+    asked : StripeShapes
+        The stripe shapes of the request that are tested.
     """
 
     request: Request
     state: AdmissionState
-    asked: Demand
+    asked: StripeShapes
 
     @cached_property
     def disk(self) -> NDArray:
@@ -141,8 +141,8 @@ class AdmissionTest:
         budget = np.minimum(self.state.budget, self.asked.budget[:, None])
         # log 1/e for e/(1 - e) = budget/count
         rarity = np.log1p(count / budget)
-        needed = self.state.transfer + self.asked.transfer + self.state.tail.positioning(count, rarity)
-        return needed / self._disk_limit
+        transfer = self.state.transfer + transfer_times(self.state.cluster, self.asked)
+        return (transfer + self.state.cluster.tail.positioning(count, rarity)) / self._disk_limit
 
     @property
     def _disk_limit(self) -> NDArray:

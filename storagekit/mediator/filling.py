@@ -16,12 +16,12 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import validate
 from storagekit.mediator.admission import AdmissionState, AdmissionTest, fits
 from storagekit.mediator.cluster import Cluster
-from storagekit.mediator.demand import Demand, StripeShapes, demand, shape_of, shapes_for
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import UNITS, Mediator, Units
 from storagekit.mediator.policy import Policy
 from storagekit.mediator.rehearsal import Rehearsal, rehearse
 from storagekit.mediator.request import Admitted, Rejected, Request
+from storagekit.mediator.stripe_shapes import StripeShapes, shape_of, shapes_for, transfer_times
 
 # Largest number of sessions that `fill` admits, and at which the search of `evenly` stops.
 MOST, MOST_EVENLY = 2_000, 100_000
@@ -93,18 +93,13 @@ class FilledCluster:
     def __str__(self) -> str:
         if not self.admitted:
             return f"not feasible: {self.binding}"
-        first, _, assumed = str(self.admitted[0]).partition("\n\n")
-        return "\n".join(
-            [
-                f"{self.sessions} sessions, {self.rate / 1e6:.4g} MB/s in total; reserved time: "
-                f"{self.admitted[-1].utilization}",
-                f"binding constraint: {self.binding}",
-                "",
-                f"first session: {first}",
-                "",
-                assumed,
-            ]
-        )
+        lines = [
+            f"{self.sessions} sessions, {self.rate / 1e6:.4g} MB/s in total; reserved time: {self.admitted[-1].utilization}",
+            f"binding constraint: {self.binding}",
+            "",
+            f"first session: {self.admitted[0]}",
+        ]
+        return "\n".join(lines)
 
 
 @validate
@@ -224,55 +219,49 @@ def evenly(cluster: Cluster, request: Request, units: Units = UNITS) -> Even:
     differ, the slowest disk determines the result of this function.
     """
     shapes = shapes_for(cluster, request, np.unique(list(units)))
-    if not shapes.count:
-        raise InputError(
-            f"buffer {request.buffer} bytes, agents {cluster.agents}: no stripe over these agents fits into the "
-            "buffer; give a larger buffer or more agents"
-        )
-    # Identical disks have the same load here, so only one of them is tested.
-    kinds = replace(cluster, disks=tuple(dict.fromkeys(cluster.disks)))
-    asked = demand(kinds, request, shapes)
     low, high = np.zeros(shapes.count, int), np.full(shapes.count, MOST_EVENLY)
     while np.any(low < high):
         middle = (low + high + 1) // 2
-        met = fits(_last(kinds, request, asked, middle, cluster.agents).everywhere)
+        met = fits(_last(cluster, request, shapes, middle).everywhere)
         low, high = np.where(met, middle, low), np.where(met, high, middle - 1)
-    over = _last(kinds, request, asked, low + 1, cluster.agents)
+    over = _last(cluster, request, shapes, low + 1)
     network = np.maximum(over.network.max(axis=(0, 2)), over.shared)
-    blocks = low * shapes.agents / cluster.agents
-    busy = (blocks / asked.period)[:, None] * (kinds.positioning.sum(axis=0) + asked.transfer)
+    disks = over.state.cluster
+    block = disks.positioning.sum(axis=0) + transfer_times(disks, shapes)
+    busy = (low * shapes.agents / cluster.agents / shapes.period)[:, None] * block
     return Even(shapes, low, over.disk.max(axis=1), network, busy.max(axis=1))
 
 
 def _fit_evenly(cluster: Cluster, first: Admitted, sessions: int) -> bool:
     """Return whether `sessions` sessions with the stripe shape of `first` fit, spread evenly over the agents."""
-    asked = demand(cluster, first.request, shape_of(first.layout))
-    return bool(fits(_last(cluster, first.request, asked, np.array([sessions]), cluster.agents).everywhere[0]))
+    shape = shape_of(cluster, first.request, first.layout)
+    return bool(fits(_last(cluster, first.request, shape, np.array([sessions])).everywhere[0]))
 
 
-def _last(cluster: Cluster, request: Request, asked: Demand, sessions: NDArray, agents: int) -> AdmissionTest:
+def _last(cluster: Cluster, request: Request, shapes: StripeShapes, sessions: NDArray) -> AdmissionTest:
     """Return the admission test of the last of several identical sessions, which are spread evenly over the agents.
 
     It is valid for all these sessions, because identical sessions have equal waiting times. Each session belongs to a
     different client.
 
-    cluster: the disks to test and the network. request: the request of each session. asked: its demand for each stripe
-    shape. sessions: number of sessions of each stripe shape, `[shape]`. agents: number of agents.
+    request: the request of each session. shapes: the possible stripe shapes. sessions: number of sessions for each
+    stripe shape, `[shape]`.
     """
-    others = (-(-sessions * asked.agents // agents) - 1)[:, None]
-    period, path = asked.period[:, None], asked.path[:, None]
-    there = others > 0
-    slack = period - (asked.pooled + asked.reception)[:, None]
+    # Identical disks have the same load, so only one of them is tested.
+    kinds = replace(cluster, disks=tuple(dict.fromkeys(cluster.disks)))
+    others = (-(-sessions * shapes.agents // cluster.agents) - 1)[:, None]
+    period, there = shapes.period[:, None], others > 0
+    slack = period - (shapes.pooled + shapes.reception)[:, None]
     state = AdmissionState(
-        cluster.tail,
+        kinds,
         count=others.astype(float),
-        transfer=others * asked.transfer,
-        path=others * path,
+        transfer=others * transfer_times(kinds, shapes),
+        path=others * shapes.path[:, None],
         period=np.where(there, period, np.inf),
-        budget=np.where(there, asked.budget[:, None], np.inf),
+        budget=np.where(there, shapes.budget[:, None], np.inf),
         slack=np.stack([np.where(there, slack, np.inf), np.full_like(slack, np.inf)]),
         term=np.stack([period, period]),
-        ring=(sessions - 1) * asked.ring,
+        ring=(sessions - 1) * shapes.ring,
         reception=0.0,
     )
-    return AdmissionTest(request, state, asked)
+    return AdmissionTest(request, state, shapes)

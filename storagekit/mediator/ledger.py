@@ -15,8 +15,8 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import Address, validate
 from storagekit.mediator.admission import AdmissionState, AdmissionTest
 from storagekit.mediator.cluster import Cluster, require_agents
-from storagekit.mediator.demand import Demand, StripeShapes, demand, rounded_up, shape_of
 from storagekit.mediator.request import Proposal, Request, Utilization
+from storagekit.mediator.stripe_shapes import StripeShapes, rounded_up, shape_of, stripe_shapes, transfer_times
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class _Reservations:
     ----------
     sessions : mapping of int to Proposal
         Proposal of each session, keyed by session number.
-    demand : Demand
-        Demand of each session.
+    shapes : StripeShapes
+        Stripe shape of each session.
     on : ndarray of bool, shape [session, agent]
         Whether the session uses the agent.
     version : int
@@ -41,7 +41,7 @@ class _Reservations:
     """
 
     sessions: Mapping[int, Proposal]
-    demand: Demand
+    shapes: StripeShapes
     on: NDArray
     version: int = 0
     last: int = 0
@@ -86,7 +86,7 @@ class Ledger:
         self.cluster = cluster
         # The lock serializes changes. Readers use the current reservations without the lock.
         self._lock = RLock()
-        nothing = demand(cluster, Request("", 1.0, 1), StripeShapes(*np.zeros((3, 0), int)))
+        nothing = stripe_shapes(cluster, Request("", 1.0, 1), *np.zeros((3, 0), int))
         self._held = _Reservations(MappingProxyType({}), nothing, np.zeros((0, cluster.agents), bool))
 
     @property
@@ -107,12 +107,12 @@ class Ledger:
     def utilization(self) -> Utilization:
         """Return the mean share of time for which each resource is reserved."""
         held, switched = self._held, self.cluster.network.switched
-        asked, on = held.demand, held.on
+        asked, on = held.shapes, held.on
 
         def shares(seconds: NDArray) -> NDArray:
             return rounded_up(seconds / asked.period)
 
-        block = self.cluster.positioning.sum(axis=0) + asked.transfer
+        block = self.cluster.positioning.sum(axis=0) + transfer_times(self.cluster, asked)
         processor, link = held.by_client(shares(asked.client)), held.by_client(shares(asked.client_link))
         return Utilization(
             (rounded_up(block / asked.period[:, None]) * on).sum(axis=0),
@@ -150,7 +150,7 @@ class Ledger:
             on = np.isin(np.arange(self.cluster.agents), proposal.layout.agents)
             self._held = _Reservations(
                 MappingProxyType({**held.sessions, number: proposal}),
-                held.demand.joined(test.asked),
+                held.shapes.joined(test.asked),
                 np.vstack([held.on, on]),
                 held.version + 1,
                 number,
@@ -175,21 +175,21 @@ class Ledger:
             self._held = replace(
                 held,
                 sessions=MappingProxyType(sessions),
-                demand=held.demand.where(rest),
+                shapes=held.shapes.where(rest),
                 on=held.on[rest],
                 version=held.version + 1,
             )
 
     def _state(self, held: _Reservations, client: str) -> AdmissionState:
-        asked, on = held.demand, held.on
+        asked, on = held.shapes, held.on
         reception = held.by_client(asked.reception)
         slack = asked.period - asked.pooled - np.array([reception[one] for one in held.clients])
         own = np.array([one == client for one in held.clients], bool)[:, None]
         slacks, terms = zip(*(_least(slack, asked.period, on & whose) for whose in (~own, own)), strict=True)
         return AdmissionState(
-            self.cluster.tail,
+            self.cluster,
             on.sum(axis=0, keepdims=True).astype(float),
-            (asked.transfer * on).sum(axis=0, keepdims=True),
+            (transfer_times(self.cluster, asked) * on).sum(axis=0, keepdims=True),
             (asked.path @ on)[None],
             np.where(on, asked.period[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
             np.where(on, asked.budget[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
@@ -202,9 +202,8 @@ class Ledger:
     def _test(self, held: _Reservations, proposal: Proposal) -> AdmissionTest:
         layout, request = proposal.layout, proposal.request
         require_agents(self.cluster, layout.agents)
-        return AdmissionTest(
-            request, self._state(held, request.client), demand(self.cluster, request, shape_of(layout))
-        )
+        shape = shape_of(self.cluster, request, layout)
+        return AdmissionTest(request, self._state(held, request.client), shape)
 
 
 def _least(slack: NDArray, period: NDArray, on: NDArray) -> tuple[NDArray, NDArray]:

@@ -133,14 +133,11 @@ class LoadResult:
         return {"classes": [vars(one) for one in self.classes]} | arrays
 
     def __str__(self) -> str:
-        lines = [
-            f"{int(self.arrived.sum())} sessions, {int(self.refused.sum())} rejected; rejected share "
-            f"{self.refused_share()}"
-        ]
+        labels = [one.name or f"{one.rate:g} bytes/s" for one in self.classes]
+        lines = [f"{self.arrived.sum()} sessions, {self.refused.sum()} rejected; rejected share {self.refused_share()}"]
         lines += [
-            f"  {one.name or f'{one.rate:g} bytes/s'}: {int(self.arrived[row].sum())} sessions, rejected share "
-            f"{self.refused_share(row)}"
-            for row, one in enumerate(self.classes)
+            f"  {label}: {self.arrived[row].sum()} sessions, rejected share {self.refused_share(row)}"
+            for row, label in enumerate(labels)
         ]
         lines += [f"{name} {Interval.of(getattr(self, name))}" for name in ("offered", "carried", "disks", "network")]
         return "\n".join(lines)

@@ -7,15 +7,14 @@ from typing import Annotated
 import numpy as np
 
 from storagekit.core.binding import Binding
-from storagekit.core.errors import InputError
 from storagekit.core.units import KB
 from storagekit.core.validation import several, validate
 from storagekit.mediator.admission import AdmissionTest, fits
-from storagekit.mediator.demand import demand, shapes_for
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.policy import Economical, Policy
 from storagekit.mediator.request import Admitted, Proposal, Rejected, Request
 from storagekit.mediator.stripe_layout import UNIT, StripeLayout
+from storagekit.mediator.stripe_shapes import shapes_for
 
 UNITS = tuple(4 * KB << power for power in range(9))
 """Default block sizes: the powers of two from 4 KB to 1 MB, in bytes."""
@@ -86,13 +85,11 @@ class Mediator:
             return proposal if violation is None else Rejected(request, violation)
         state = ledger.state(request.client)
         shapes = shapes_for(ledger.cluster, request, self.units)
-        if not shapes.count:
-            raise InputError(self._impossible(request))
         shapes = shapes.where(self.policy.order(shapes))
         tests, first = [], 0
         while first < shapes.count:
             last = 2 * first + _CHUNK
-            test = AdmissionTest(request, state, demand(ledger.cluster, request, shapes.where(slice(first, last))))
+            test = AdmissionTest(request, state, shapes.where(slice(first, last)))
             fitting = np.flatnonzero(fits(test.nearest))
             if fitting.size:
                 return Proposal(request, self._layout(test, int(fitting[0])), version)
@@ -174,11 +171,3 @@ class Mediator:
         return StripeLayout.over(
             test.request.size, int(test.asked.unit[shape]), tuple(chosen.tolist()), test.request.group
         )
-
-    def _impossible(self, request: Request) -> str:
-        """Return the reason why no stripe shape is possible."""
-        if request.buffer < self.units[0]:
-            return (
-                f"buffer {request.buffer} bytes: the smallest unit has {self.units[0]} bytes; give at least this buffer"
-            )
-        return f"agents {self.ledger.cluster.agents}: a group with parity needs 2 agents; give more agents, or no group"

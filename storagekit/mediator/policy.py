@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from storagekit.core.units import KB
 from storagekit.core.validation import Sectors, validate_fields
-from storagekit.mediator.demand import StripeShapes
+from storagekit.mediator.stripe_shapes import StripeShapes
 
 
 class Policy(ABC):

@@ -172,12 +172,7 @@ class StripeLayout:
     @property
     def data(self) -> int:
         """Return the number of data blocks in a stripe."""
-        return len(self.agents) - self.parities
-
-    @property
-    def parities(self) -> int:
-        """Return the number of parity blocks in a stripe."""
-        return len(self.groups) if self.parity else 0
+        return len(self.agents) - len(self.groups) * self.parity
 
     @property
     def stripe_bytes(self) -> int:
@@ -201,7 +196,7 @@ class StripeLayout:
         full, rest = divmod(self.size, self.stripe_bytes)
         # A parity block is as long as the first data block of its group.
         short = np.clip(rest - self.first_data * self.unit, 0, self.unit)
-        return full * self.parities * self.unit + int(short.sum()) * self.parity
+        return (full * len(self.groups) * self.unit + int(short.sum())) * self.parity
 
     @validate
     def group_of(self, agent: Whole) -> int | None:

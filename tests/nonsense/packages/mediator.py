@@ -240,6 +240,7 @@ NOT_ATTACKED |= dict.fromkeys(
             "Blocks.where",
             "Even.best",
             "Interval.of",
+            "StripeShapes.joined",
             "StripeShapes.where",
             "Transfers.timed",
             "Transfers.where",

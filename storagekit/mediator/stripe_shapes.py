@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Host, Network
 from storagekit.core.arrays import Figures
+from storagekit.core.errors import InputError
 from storagekit.core.validation import unchecked
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.request import Request
@@ -19,7 +20,10 @@ _QUANTUM = 2.0**-36
 
 @dataclass(frozen=True)
 class StripeShapes:
-    """Stripe shapes. A stripe shape is a layout without the choice of agents.
+    """Stripe shapes of a session, and the time that the session needs at each resource in one period, seconds.
+
+    A stripe shape is a layout without the choice of agents. In each period the session transfers one block at each of
+    its agents. Parity blocks are included.
 
     Parameters
     ----------
@@ -29,36 +33,8 @@ class StripeShapes:
         Number of data blocks in a stripe.
     unit : ndarray of int, shape [shape]
         Size of a block, bytes.
-    """
-
-    agents: NDArray
-    data: NDArray
-    unit: NDArray
-
-    @property
-    def count(self) -> int:
-        """Return the number of stripe shapes."""
-        return self.unit.size
-
-    def where(self, chosen: NDArray) -> "StripeShapes":
-        """Return the stripe shapes that an index array or a mask selects."""
-        return StripeShapes(self.agents[chosen], self.data[chosen], self.unit[chosen])
-
-
-@dataclass(frozen=True)
-class Demand:
-    """Time that a session needs at each resource in one period, seconds.
-
-    In each period the session transfers one block at each of its agents. Parity blocks are included.
-
-    Parameters
-    ----------
-    agents, data, unit : ndarray of int, shape [shape]
-        The stripe shapes, as in `StripeShapes`.
     period : ndarray, shape [shape]
         The period tau, seconds.
-    transfer : ndarray, shape [shape, agent]
-        Transfer time of a block at each disk.
     processor, link : ndarray, shape [shape]
         Time of a block at an agent's processor and at its link. The link time is 0 on a ring.
     ring : ndarray, shape [shape]
@@ -77,7 +53,6 @@ class Demand:
     data: NDArray
     unit: NDArray
     period: NDArray
-    transfer: NDArray
     processor: NDArray
     link: NDArray
     ring: NDArray
@@ -101,35 +76,22 @@ class Demand:
         """Return the number of stripe shapes."""
         return self.unit.size
 
-    def where(self, chosen: NDArray) -> "Demand":
-        """Return the demand of the chosen stripe shapes."""
-        return Demand(**{name: column[chosen] for name, column in vars(self).items()})
+    def where(self, chosen: NDArray | slice) -> "StripeShapes":
+        """Return the stripe shapes that a slice, an index array or a mask selects."""
+        return StripeShapes(**{name: column[chosen] for name, column in vars(self).items()})
 
-    def joined(self, other: "Demand") -> "Demand":
-        """Return the demand of the stripe shapes of both."""
-        return Demand(**{name: np.concatenate([column, vars(other)[name]]) for name, column in vars(self).items()})
+    def joined(self, other: "StripeShapes") -> "StripeShapes":
+        """Return the stripe shapes of both."""
+        columns = {name: np.concatenate([column, vars(other)[name]]) for name, column in vars(self).items()}
+        return StripeShapes(**columns)
 
 
 # These functions run for every proposal, and their arguments are already validated.
 _carried, _handled, _checked = unchecked(Network.seconds), unchecked(Host.seconds), unchecked(Host.check_seconds)
 
 
-def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
-    """Return the demand of a request for each stripe shape.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The agents and the network.
-    request : Request
-        The request.
-    shapes : StripeShapes
-        The stripe shapes.
-
-    Returns
-    -------
-    Demand
-        Time at each resource for each stripe shape, seconds.
+def stripe_shapes(cluster: Cluster, request: Request, agents: NDArray, data: NDArray, unit: NDArray) -> StripeShapes:
+    """Return the stripe shapes with the given numbers of agents and data blocks and the given block sizes.
 
     Notes
     -----
@@ -137,46 +99,68 @@ def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
     a parity block instead of the lost block, and the client computes the lost data. Processor time for check data is
     therefore reserved for reads and writes of every stripe shape with parity.
     """
-    network, unit = cluster.network, shapes.unit
-    parity = shapes.agents > shapes.data
-    blocks = shapes.agents if request.write else shapes.data
+    network, stripe_bytes = cluster.network, data * unit
+    blocks = agents if request.write else data
     packet = _carried(network, unit)
     stripe = blocks * packet / network.rings
-    checking = np.where(parity, _checked(cluster.client, shapes.data * unit), 0.0)
-    stripes = -(-request.size // (shapes.data * unit))
-    none = np.zeros(shapes.count)
-    switched = network.switched
-    return Demand(
-        **vars(shapes),
-        period=shapes.data * unit / request.rate,
-        transfer=rounded_up(unit[:, None] / cluster.rates),
+    checking = np.where(agents > data, _checked(cluster.client, stripe_bytes), 0.0)
+    none = np.zeros(unit.size)
+    return StripeShapes(
+        agents,
+        data,
+        unit,
+        period=stripe_bytes / request.rate,
         processor=rounded_up(_handled(cluster.agent, unit)),
-        link=rounded_up(packet / network.rings) if switched else none,
-        ring=none if switched else rounded_up(stripe),
+        link=rounded_up(packet / network.rings) if network.switched else none,
+        ring=none if network.switched else rounded_up(stripe),
         client=rounded_up(blocks * _handled(cluster.client, unit) + checking),
-        client_link=rounded_up(stripe) if switched else none,
-        pooled=rounded_up((1 + switched) * (1 - 1 / network.rings) * packet),
-        budget=(1 - request.confidence) / (stripes * shapes.agents),
+        client_link=rounded_up(stripe) if network.switched else none,
+        pooled=rounded_up((1 + network.switched) * (1 - 1 / network.rings) * packet),
+        budget=(1 - request.confidence) / (-(-request.size // stripe_bytes) * agents),
     )
 
 
-def shape_of(layout: StripeLayout) -> StripeShapes:
+def shape_of(cluster: Cluster, request: Request, layout: StripeLayout) -> StripeShapes:
     """Return the stripe shape of a given layout, as a `StripeShapes` with one entry."""
-    return StripeShapes(np.array([len(layout.agents)]), np.array([layout.data]), np.array([layout.unit]))
+    agents, data, unit = np.array([[len(layout.agents)], [layout.data], [layout.unit]])
+    return stripe_shapes(cluster, request, agents, data, unit)
 
 
 def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShapes:
-    """Return the stripe shapes (numbers of agents and of data blocks, and block size) that are possible for a request.
+    """Return the stripe shapes that are possible for a request.
 
     A stripe shape is possible if a stripe fits into the client's buffer, and if the object is large enough to put data
     into every data block of a stripe.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The agents and the network.
+    request : Request
+        The request.
+    units : ndarray of int, shape [unit]
+        Block sizes in ascending order, bytes.
+
+    Raises
+    ------
+    InputError
+        If no stripe shape is possible, because the buffer is too small or because the group needs more agents.
     """
-    data = np.arange(1, cluster.agents + 1)
-    agents = data if request.group is None else data + -(-data // request.group)
-    data, agents = data[agents <= cluster.agents], agents[agents <= cluster.agents]
-    pairs = [column.ravel() for column in np.meshgrid(np.arange(data.size), units, indexing="ij")]
-    every = StripeShapes(agents[pairs[0]], data[pairs[0]], pairs[1])
-    return every.where((every.data * every.unit <= request.buffer) & ((every.data - 1) * every.unit < request.size))
+    if request.buffer < units[0]:
+        raise InputError(
+            f"buffer {request.buffer} bytes: the smallest unit has {units[0]} bytes; give at least this buffer"
+        )
+    if request.group and cluster.agents < 2:
+        raise InputError("agents 1: a group with parity needs 2 agents; give more agents, or no group")
+    data, unit = (column.ravel() for column in np.meshgrid(np.arange(1, cluster.agents + 1), units, indexing="ij"))
+    agents = data + (-(-data // request.group) if request.group else 0)
+    possible = (agents <= cluster.agents) & (data * unit <= request.buffer) & ((data - 1) * unit < request.size)
+    return stripe_shapes(cluster, request, agents[possible], data[possible], unit[possible])
+
+
+def transfer_times(cluster: Cluster, shapes: StripeShapes) -> NDArray:
+    """Return the transfer time of a block of each stripe shape at each disk, seconds, `[shape, agent]`."""
+    return rounded_up(shapes.unit[:, None] / cluster.rates)
 
 
 def rounded_up(seconds: ArrayLike) -> Figures:
