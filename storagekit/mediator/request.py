@@ -128,7 +128,7 @@ class Utilization:
     @property
     def network(self) -> float:
         """Return the reserved share of time of the ring; on a switch, the mean share over the agents' links."""
-        return self.ring if self.links is None else float(self.links.mean())
+        return (self.ring or 0.0) if self.links is None else float(self.links.mean())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as a dictionary for JSON."""

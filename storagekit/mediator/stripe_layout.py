@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Annotated
 
 import numpy as np
@@ -69,10 +70,10 @@ class Blocks:
         """Return the blocks that a mask or an array of indices selects."""
         return Blocks(**{name: column[chosen] for name, column in vars(self).items()})
 
-    def rows(self) -> Iterator["Blocks"]:
-        """Yield each block as a `Blocks` whose fields are numbers."""
+    def rows(self) -> Iterator[SimpleNamespace]:
+        """Yield each block as an object whose attributes are the numbers in the fields."""
         for values in zip(*(column.tolist() for column in vars(self).values()), strict=True):
-            yield Blocks(*values)
+            yield SimpleNamespace(**dict(zip(vars(self), values, strict=True)))
 
 
 @dataclass(frozen=True)
