@@ -126,32 +126,32 @@ class AdmissionTest:
         The request.
     state : AdmissionState
         The existing reservations.
-    asked : StripeShapes
+    shapes : StripeShapes
         The stripe shapes of the request that are tested.
     """
 
     request: Request
     state: AdmissionState
-    asked: StripeShapes
+    shapes: StripeShapes
 
     @cached_property
     def disk(self) -> NDArray:
         """Return the ratio at the disk of each agent, `[shape, agent]`."""
         count = self.state.count + 1
-        budget = np.minimum(self.state.budget, self.asked.budget[:, None])
+        budget = np.minimum(self.state.budget, self.shapes.budget[:, None])
         # log 1/e for e/(1 - e) = budget/count
         rarity = np.log1p(count / budget)
-        transfer = self.state.transfer + transfer_times(self.state.cluster, self.asked)
+        transfer = self.state.transfer + transfer_times(self.state.cluster, self.shapes)
         return (transfer + self.state.cluster.tail.positioning(count, rarity)) / self._disk_limit
 
     @property
     def _disk_limit(self) -> NDArray:
         """Return the shortest period of the sessions at each disk, including the new session, seconds."""
-        return np.minimum(self.state.period, self.asked.period[:, None])
+        return np.minimum(self.state.period, self.shapes.period[:, None])
 
     @property
     def _ring(self) -> NDArray:
-        return (self.asked.ring + self.state.ring)[:, None] + self.state.path
+        return (self.shapes.ring + self.state.ring)[:, None] + self.state.path
 
     @cached_property
     def unused(self) -> NDArray:
@@ -161,7 +161,7 @@ class AdmissionTest:
         """
         # The slack of a session already includes the waiting time at its client. Sessions of this client also wait for
         # the reception of the new session.
-        reception = np.stack([np.zeros(self.asked.count), self.asked.reception])[:, :, None]
+        reception = np.stack([np.zeros(self.shapes.count), self.shapes.reception])[:, :, None]
         return 1 + (self._ring + reception - self.state.slack) / self.state.term
 
     @cached_property
@@ -170,9 +170,9 @@ class AdmissionTest:
 
         The first rows are the rows of `unused`. Row 2 is for the new session itself.
         """
-        path, reception = self.asked.path[:, None], self.asked.reception[:, None]
-        wait = self._ring + path + reception + (self.state.reception + self.asked.pooled[:, None])
-        own = wait / self.asked.period[:, None]
+        path, reception = self.shapes.path[:, None], self.shapes.reception[:, None]
+        wait = self._ring + path + reception + (self.state.reception + self.shapes.pooled[:, None])
+        own = wait / self.shapes.period[:, None]
         return np.concatenate([self.unused + path / self.state.term, own[None]])
 
     @cached_property
@@ -189,7 +189,7 @@ class AdmissionTest:
     def nearest(self) -> NDArray:
         """Return the largest ratio of each stripe shape if its stripes use the least loaded agents, `[shape]`."""
         full = np.sort(self.agent, axis=1)
-        return np.maximum(self.shared, full[np.arange(self.asked.count), self.asked.agents - 1])
+        return np.maximum(self.shared, full[np.arange(self.shapes.count), self.shapes.agents - 1])
 
     @property
     def everywhere(self) -> NDArray:
@@ -221,7 +221,7 @@ class AdmissionTest:
         """
         each = self.agent[shape]
         if agents is None:
-            agents = np.argsort(each, kind="stable")[: self.asked.agents[shape]]
+            agents = np.argsort(each, kind="stable")[: self.shapes.agents[shape]]
         agent = int(agents[each[agents].argmax()])
         if self.shared[shape] > each[agent]:
             agent = int(self.unused[:, shape].max(axis=0).argmax())
@@ -229,10 +229,10 @@ class AdmissionTest:
         ways = self.network[:, shape, agent]
         if self.disk[shape, agent] >= ways.max():
             return self._at_disk(shape, agent)
-        return self._on_network(shape, agent, ways, float(self.asked.path[shape]))
+        return self._on_network(shape, agent, ways, float(self.shapes.path[shape]))
 
     def _at_disk(self, shape: int, agent: int) -> Binding:
-        others, unit, count = int(self.state.count[0, agent]), self.asked.unit[shape], self.asked.agents[shape]
+        others, unit, count = int(self.state.count[0, agent]), self.shapes.unit[shape], self.shapes.agents[shape]
         if self.request.layout is None:
             fitting = int(fits(self.agent[shape]).sum())
             waiting = "wait for a session to end, " if self.state.count.any() else ""
@@ -255,14 +255,14 @@ class AdmissionTest:
         ways: ratios of the sessions at the agent, as in `unused` or `network`. path: time of a block of the new session
         at the agent's processor and link, seconds.
         """
-        state, asked, way = self.state, self.asked, int(ways.argmax())
-        here, there = float(state.path[0, agent]) + path, state.reception + float(asked.reception[shape])
-        sending = float(asked.processor[shape] / asked.path[shape])
-        receiving = float(asked.client[shape] / asked.reception[shape])
+        state, shapes, way = self.state, self.shapes, int(ways.argmax())
+        here, there = float(state.path[0, agent]) + path, state.reception + float(shapes.reception[shape])
+        sending = float(shapes.processor[shape] / shapes.path[shape])
+        receiving = float(shapes.client[shape] / shapes.reception[shape])
         seconds = {
             "processor of agent": here * sending,
             "link of agent": here * (1 - sending),
-            "ring": state.ring + float(asked.ring[shape]),
+            "ring": state.ring + float(shapes.ring[shape]),
             "processor of client": there * receiving,
             "link of client": there * (1 - receiving),
         }
@@ -271,5 +271,5 @@ class AdmissionTest:
         whose = ("a session of another client", "another session of this client", "the session itself")[way]
         where = f"network: seconds needed per period by a block of {whose}, mostly at the {fullest}{place}"
         remedy = f"{_REMEDIES[fullest]}; or request a lower rate, or wait for a session to end"
-        limit = float(asked.period[shape] if way == 2 else state.term[way, 0, agent])
+        limit = float(shapes.period[shape] if way == 2 else state.term[way, 0, agent])
         return Binding(where, float(ways[way]) * limit, limit, remedy)

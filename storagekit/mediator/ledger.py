@@ -107,18 +107,18 @@ class Ledger:
     def utilization(self) -> Utilization:
         """Return the mean share of time for which each resource is reserved."""
         held, switched = self._held, self.cluster.network.switched
-        asked, on = held.shapes, held.on
+        shapes, on = held.shapes, held.on
 
         def shares(seconds: NDArray) -> NDArray:
-            return rounded_up(seconds / asked.period)
+            return rounded_up(seconds / shapes.period)
 
-        block = self.cluster.positioning.sum(axis=0) + transfer_times(self.cluster, asked)
-        processor, link = held.by_client(shares(asked.client)), held.by_client(shares(asked.client_link))
+        block = self.cluster.positioning.sum(axis=0) + transfer_times(self.cluster, shapes)
+        processor, link = held.by_client(shares(shapes.client)), held.by_client(shares(shapes.client_link))
         return Utilization(
-            (rounded_up(block / asked.period[:, None]) * on).sum(axis=0),
-            shares(asked.processor) @ on,
-            shares(asked.link) @ on if switched else None,
-            None if switched else float(shares(asked.ring).sum()),
+            (rounded_up(block / shapes.period[:, None]) * on).sum(axis=0),
+            shares(shapes.processor) @ on,
+            shares(shapes.link) @ on if switched else None,
+            None if switched else float(shares(shapes.ring).sum()),
             {client: (processor[client], link[client]) for client in processor},
         )
 
@@ -150,7 +150,7 @@ class Ledger:
             on = np.isin(np.arange(self.cluster.agents), proposal.layout.agents)
             self._held = _Reservations(
                 MappingProxyType({**held.sessions, number: proposal}),
-                held.shapes.joined(test.asked),
+                held.shapes.joined(test.shapes),
                 np.vstack([held.on, on]),
                 held.version + 1,
                 number,
@@ -181,21 +181,21 @@ class Ledger:
             )
 
     def _state(self, held: _Reservations, client: str) -> AdmissionState:
-        asked, on = held.shapes, held.on
-        reception = held.by_client(asked.reception)
-        slack = asked.period - asked.pooled - np.array([reception[one] for one in held.clients])
+        shapes, on = held.shapes, held.on
+        reception = held.by_client(shapes.reception)
+        slack = shapes.period - shapes.pooled - np.array([reception[one] for one in held.clients])
         own = np.array([one == client for one in held.clients], bool)[:, None]
-        slacks, terms = zip(*(_least(slack, asked.period, on & whose) for whose in (~own, own)), strict=True)
+        slacks, terms = zip(*(_least(slack, shapes.period, on & whose) for whose in (~own, own)), strict=True)
         return AdmissionState(
             self.cluster,
             on.sum(axis=0, keepdims=True).astype(float),
-            (transfer_times(self.cluster, asked) * on).sum(axis=0, keepdims=True),
-            (asked.path @ on)[None],
-            np.where(on, asked.period[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
-            np.where(on, asked.budget[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
+            (transfer_times(self.cluster, shapes) * on).sum(axis=0, keepdims=True),
+            (shapes.path @ on)[None],
+            np.where(on, shapes.period[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
+            np.where(on, shapes.budget[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
             np.stack(slacks)[:, None],
             np.stack(terms)[:, None],
-            float(asked.ring.sum()),
+            float(shapes.ring.sum()),
             reception.get(client, 0.0),
         )
 

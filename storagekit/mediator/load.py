@@ -19,7 +19,7 @@ from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.policy import Policy
 from storagekit.mediator.request import Admitted, Rejected, Request
 
-# Each session takes about 1 ms to simulate.
+# Each session takes a few milliseconds to simulate.
 MOST_SESSIONS = 10**6
 # A lower rate gives arrival times that are not finite.
 _OFFERED = Validator(least=1e-6, unit="bytes/s")

@@ -167,7 +167,7 @@ class Mediator:
         """Return a layout with a stripe shape that fits, on the agents that the policy prefers."""
         fitting = np.flatnonzero(fits(test.agent[shape]))
         preferred = self.policy.agents(fitting, self.ledger.disk_shares[fitting])
-        chosen = np.sort(preferred[: test.asked.agents[shape]])
+        chosen = np.sort(preferred[: test.shapes.agents[shape]])
         return StripeLayout.over(
-            test.request.size, int(test.asked.unit[shape]), tuple(chosen.tolist()), test.request.group
+            test.request.size, int(test.shapes.unit[shape]), tuple(chosen.tolist()), test.request.group
         )

@@ -284,9 +284,9 @@ class TransferPlan:
         Raises
         ------
         InputError
-            If the object has no parity, if the failed agent holds no part of the object, if the spare agent already holds a
-            part of it, if the cluster lacks the spare agent or an agent of the layout, or if the share is not above 0 and
-            at most 1.
+            If the object has no parity, if the failed agent holds no part or no block of the object, if the spare agent
+            already holds a part of it, if the cluster lacks the spare agent or an agent of the layout, or if the share is
+            not above 0 and at most 1.
 
         Notes
         -----
@@ -307,6 +307,8 @@ class TransferPlan:
         number, blocks = self.layout.group_of(failed), self.layout.blocks()
         lost = blocks.agent == failed
         own = blocks.where(lost)
+        if not own.count:
+            raise InputError(f"agent {failed}: the object is so short that this agent holds no block; nothing is lost")
         others = blocks.where((blocks.group == number) & np.isin(blocks.stripe, own.stripe) & ~lost)
         written = replace(own, agent=np.full_like(own.agent, spare))
         times = {
