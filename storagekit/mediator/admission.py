@@ -51,9 +51,9 @@ from numpy.typing import NDArray
 from storagekit.core.binding import Binding
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.request import Request
-from storagekit.mediator.stripe_shapes import StripeShapes, transfer_times
+from storagekit.mediator.stripe_shapes import StripeShapes
 
-# Each time is rounded up by up to 15 ps. A sum of such times may exceed a limit that the exact sum just meets.
+# Because of rounding, a sum of times may exceed a limit that the exact sum just meets.
 TOLERANCE = 1e-9
 # For each part of the network path, the remedy if that part takes the longest time.
 _REMEDIES = {
@@ -141,7 +141,7 @@ class AdmissionTest:
         budget = np.minimum(self.state.budget, self.shapes.budget[:, None])
         # log 1/e for e/(1 - e) = budget/count
         rarity = np.log1p(count / budget)
-        transfer = self.state.transfer + transfer_times(self.state.cluster, self.shapes)
+        transfer = self.state.transfer + self.shapes.unit[:, None] / self.state.cluster.rates
         return (transfer + self.state.cluster.tail.positioning(count, rarity)) / self._disk_limit
 
     @property

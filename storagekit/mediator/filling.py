@@ -21,7 +21,7 @@ from storagekit.mediator.mediator import UNITS, Mediator, Units
 from storagekit.mediator.policy import Policy
 from storagekit.mediator.rehearsal import Rehearsal, rehearse
 from storagekit.mediator.request import Admitted, Rejected, Request
-from storagekit.mediator.stripe_shapes import StripeShapes, shape_of, shapes_for, transfer_times
+from storagekit.mediator.stripe_shapes import StripeShapes, shape_of, shapes_for
 
 # Largest number of sessions that `fill` admits, and at which the search of `evenly` stops.
 MOST, MOST_EVENLY = 2_000, 100_000
@@ -227,7 +227,7 @@ def evenly(cluster: Cluster, request: Request, units: Units = UNITS) -> Even:
     over = _last(cluster, request, shapes, low + 1)
     network = np.maximum(over.network.max(axis=(0, 2)), over.shared)
     disks = over.state.cluster
-    block = disks.positioning.sum(axis=0) + transfer_times(disks, shapes)
+    block = disks.positioning.sum(axis=0) + shapes.unit[:, None] / disks.rates
     busy = (low * shapes.agents / cluster.agents / shapes.period)[:, None] * block
     return Even(shapes, low, over.disk.max(axis=1), network, busy.max(axis=1))
 
@@ -255,7 +255,7 @@ def _last(cluster: Cluster, request: Request, shapes: StripeShapes, sessions: ND
     state = AdmissionState(
         kinds,
         count=others.astype(float),
-        transfer=others * transfer_times(kinds, shapes),
+        transfer=others * (shapes.unit[:, None] / kinds.rates),
         path=others * shapes.path[:, None],
         period=np.where(there, period, np.inf),
         budget=np.where(there, shapes.budget[:, None], np.inf),

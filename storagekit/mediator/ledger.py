@@ -16,7 +16,7 @@ from storagekit.core.validation import Address, validate
 from storagekit.mediator.admission import AdmissionState, AdmissionTest
 from storagekit.mediator.cluster import Cluster, require_agents
 from storagekit.mediator.request import Proposal, Request, Utilization
-from storagekit.mediator.stripe_shapes import StripeShapes, rounded_up, shape_of, stripe_shapes, transfer_times
+from storagekit.mediator.stripe_shapes import StripeShapes, rounded_up, shape_of, stripe_shapes
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class _Reservations:
 
     Parameters
     ----------
+    cluster : Cluster
+        The agents and the network.
     sessions : mapping of int to Proposal
         Proposal of each session, keyed by session number.
     shapes : StripeShapes
@@ -40,6 +42,7 @@ class _Reservations:
         Number of the session that was admitted last.
     """
 
+    cluster: Cluster
     sessions: Mapping[int, Proposal]
     shapes: StripeShapes
     on: NDArray
@@ -57,6 +60,24 @@ class _Reservations:
         for client, value in zip(self.clients, column.tolist(), strict=True):
             total[client] += value
         return total
+
+    @cached_property
+    def utilization(self) -> Utilization:
+        """Return the mean share of time for which each resource is reserved."""
+        shapes, on, switched = self.shapes, self.on, self.cluster.network.switched
+
+        def shares(seconds: NDArray) -> NDArray:
+            return rounded_up(seconds / shapes.period)
+
+        block = self.cluster.positioning.sum(axis=0) + shapes.unit[:, None] / self.cluster.rates
+        processor, link = self.by_client(shares(shapes.client)), self.by_client(shares(shapes.client_link))
+        return Utilization(
+            (rounded_up(block / shapes.period[:, None]) * on).sum(axis=0),
+            shares(shapes.processor) @ on,
+            shares(shapes.link) @ on if switched else None,
+            None if switched else float(shares(shapes.ring).sum()),
+            {client: (processor[client], link[client]) for client in processor},
+        )
 
 
 class Ledger:
@@ -87,7 +108,7 @@ class Ledger:
         # The lock serializes changes. Readers use the current reservations without the lock.
         self._lock = RLock()
         nothing = stripe_shapes(cluster, Request("", 1.0, 1), *np.zeros((3, 0), int))
-        self._held = _Reservations(MappingProxyType({}), nothing, np.zeros((0, cluster.agents), bool))
+        self._held = _Reservations(cluster, MappingProxyType({}), nothing, np.zeros((0, cluster.agents), bool))
 
     @property
     def version(self) -> int:
@@ -102,25 +123,11 @@ class Ledger:
     @property
     def disk_shares(self) -> NDArray:
         """Return the mean share of time for which each agent's disk is reserved, `[agent]`."""
-        return self.utilization().disks
+        return self._held.utilization.disks.copy()
 
     def utilization(self) -> Utilization:
         """Return the mean share of time for which each resource is reserved."""
-        held, switched = self._held, self.cluster.network.switched
-        shapes, on = held.shapes, held.on
-
-        def shares(seconds: NDArray) -> NDArray:
-            return rounded_up(seconds / shapes.period)
-
-        block = self.cluster.positioning.sum(axis=0) + transfer_times(self.cluster, shapes)
-        processor, link = held.by_client(shares(shapes.client)), held.by_client(shares(shapes.client_link))
-        return Utilization(
-            (rounded_up(block / shapes.period[:, None]) * on).sum(axis=0),
-            shares(shapes.processor) @ on,
-            shares(shapes.link) @ on if switched else None,
-            None if switched else float(shares(shapes.ring).sum()),
-            {client: (processor[client], link[client]) for client in processor},
-        )
+        return self._held.utilization
 
     @validate
     def state(self, client: str) -> AdmissionState:
@@ -149,6 +156,7 @@ class Ledger:
             number = held.last + 1
             on = np.isin(np.arange(self.cluster.agents), proposal.layout.agents)
             self._held = _Reservations(
+                self.cluster,
                 MappingProxyType({**held.sessions, number: proposal}),
                 held.shapes.joined(test.shapes),
                 np.vstack([held.on, on]),
@@ -189,7 +197,7 @@ class Ledger:
         return AdmissionState(
             self.cluster,
             on.sum(axis=0, keepdims=True).astype(float),
-            (transfer_times(self.cluster, shapes) * on).sum(axis=0, keepdims=True),
+            (shapes.unit @ on / self.cluster.rates)[None],
             (shapes.path @ on)[None],
             np.where(on, shapes.period[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
             np.where(on, shapes.budget[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
@@ -211,7 +219,7 @@ def _least(slack: NDArray, period: NDArray, on: NDArray) -> tuple[NDArray, NDArr
 
     The slack is infinite at an agent without a session, and the period is then 1.
     """
-    slack_on = np.where(on, slack[:, None], np.inf)
     # The first row is for agents without a session.
-    rows = np.vstack([np.full(on.shape[1], np.inf), slack_on])
-    return rows.min(axis=0), np.append(1.0, period)[rows.argmin(axis=0)]
+    rows = np.vstack([np.full(on.shape[1], np.inf), np.where(on, slack[:, None], np.inf)])
+    chosen = rows.argmin(axis=0)
+    return rows[chosen, np.arange(on.shape[1])], np.append(1.0, period)[chosen]

@@ -158,11 +158,6 @@ def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShap
     return stripe_shapes(cluster, request, agents[possible], data[possible], unit[possible])
 
 
-def transfer_times(cluster: Cluster, shapes: StripeShapes) -> NDArray:
-    """Return the transfer time of a block of each stripe shape at each disk, seconds, `[shape, agent]`."""
-    return rounded_up(shapes.unit[:, None] / cluster.rates)
-
-
 def rounded_up(seconds: ArrayLike) -> Figures:
     """Return times in seconds, rounded up to a whole multiple of 2^-36 s (15 ps), so that sums of them are exact."""
     return np.ceil(np.asarray(seconds, float) / _QUANTUM) * _QUANTUM
