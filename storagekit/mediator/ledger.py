@@ -1,6 +1,5 @@
 """The reservations at the agents and on the network, which mediators share."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,13 +17,19 @@ from storagekit.mediator.cluster import Cluster, require_agents
 from storagekit.mediator.request import Proposal, Request, Utilization
 from storagekit.mediator.stripe_shapes import StripeShapes, rounded_up, shape_of, stripe_shapes
 
+# `_Reservations.least` at an agent without a session.
+_NONE = np.array([[np.inf], [1.0], [np.inf], [np.inf]])
+
 
 @dataclass(frozen=True)
 class _Reservations:
-    """The sessions that have reservations. Each array has one row for each session, in order of admission.
+    """The sessions that have reservations, and totals over these sessions.
+
+    `shapes`, `on` and `slack` have one entry for each session, in order of admission.
 
     Each change of a ledger creates a new value. A reader that has a value therefore never sees part of a change, and an
-    interrupted change has no effect.
+    interrupted change has no effect. A change computes the totals at the agents of the client's sessions anew, so that
+    rounding errors do not accumulate. The totals at all other agents stay the same.
 
     Parameters
     ----------
@@ -36,6 +41,15 @@ class _Reservations:
         Stripe shape of each session.
     on : ndarray of bool, shape [session, agent]
         Whether the session uses the agent.
+    slack : ndarray, shape [session]
+        Slack of each session, as in `AdmissionState`, seconds.
+    least : ndarray, shape [4, agent]
+        Smallest slack at each agent, period of the first session with this slack, shortest period, and smallest budget.
+    sums : ndarray, shape [6, agent]
+        Sums over the sessions at each agent: number of sessions, size of a block, path time of a block, and reserved
+        shares of the processor, the link and the disk.
+    clients : mapping of str to (float, float)
+        Reserved shares of the processor and of the link of each client, keyed by client name.
     version : int
         Version of the ledger, which increases with every change.
     last : int
@@ -46,38 +60,119 @@ class _Reservations:
     sessions: Mapping[int, Proposal]
     shapes: StripeShapes
     on: NDArray
+    slack: NDArray
+    least: NDArray
+    sums: NDArray
+    clients: Mapping[str, tuple[float, float]]
     version: int = 0
     last: int = 0
 
-    @cached_property
-    def clients(self) -> list[str]:
-        """Return the name of the client of each session."""
-        return [one.request.client for one in self.sessions.values()]
+    @classmethod
+    def none(cls, cluster: Cluster) -> "_Reservations":
+        """Return the reservations of a ledger without sessions."""
+        count, nothing = cluster.agents, stripe_shapes(cluster, Request("", 1.0, 1), *np.zeros((3, 0), int))
+        least = np.repeat(_NONE, count, axis=1)
+        return cls(cluster, {}, nothing, np.zeros((0, count), bool), np.zeros(0), least, np.zeros((6, count)), {})
 
-    def by_client(self, column: NDArray) -> dict[str, float]:
-        """Return the sum of a column over the sessions of each client."""
-        total: dict[str, float] = defaultdict(float)
-        for client, value in zip(self.clients, column.tolist(), strict=True):
-            total[client] += value
-        return total
+    def added(self, proposal: Proposal, shape: StripeShapes) -> "_Reservations":
+        """Return the reservations with one more session."""
+        on = np.zeros(self.cluster.agents, bool)
+        on[list(proposal.layout.agents)] = True
+        number = self.last + 1
+        found = replace(
+            self,
+            sessions={**self.sessions, number: proposal},
+            shapes=self.shapes.joined(shape),
+            on=np.vstack([self.on, on]),
+            slack=np.append(self.slack, np.inf),
+            last=number,
+        )
+        return found._totalled(proposal)
+
+    def without(self, session: int) -> "_Reservations":
+        """Return the reservations without one session."""
+        rest = np.array(list(self.sessions)) != session
+        found = replace(
+            self,
+            sessions={number: one for number, one in self.sessions.items() if number != session},
+            shapes=self.shapes.where(rest),
+            on=self.on[rest],
+            slack=self.slack[rest],
+        )
+        return found._totalled(self.sessions[session])
+
+    def _totalled(self, changed: Proposal) -> "_Reservations":
+        """Return the reservations with correct totals, after the session of a proposal was added or removed."""
+        cluster, shapes, period, client = self.cluster, self.shapes, self.shapes.period, changed.request.client
+        own, here = self._of(client)
+        here[list(changed.layout.agents)] = True
+        slack, least, sums, on = self.slack.copy(), self.least.copy(), self.sums.copy(), self.on[:, here]
+        slack[own] = period[own] - shapes.pooled[own] - shapes.reception[own].sum()
+        least[:, here] = _least(np.array([slack, period, period, shapes.budget]), on)
+        processor, link, *receiving = rounded_up(
+            np.array([shapes.processor, shapes.link, shapes.client, shapes.client_link]) / period
+        )
+        disk = cluster.positioning.sum(axis=0)[here] + shapes.unit[:, None] / cluster.rates[here]
+        sums[:5, here] = np.array([np.ones(shapes.count), shapes.unit, shapes.path, processor, link]) @ on
+        sums[5, here] = (rounded_up(disk / period[:, None]) * on).sum(axis=0)
+        clients = {**self.clients, client: (float(receiving[0][own].sum()), float(receiving[1][own].sum()))}
+        if not own.any():
+            del clients[client]
+        return replace(self, slack=slack, least=least, sums=sums, clients=clients, version=self.version + 1)
+
+    def _of(self, client: str) -> tuple[NDArray, NDArray]:
+        """Return the mask of the sessions of a client, and the mask of their agents."""
+        own = np.array([one.request.client == client for one in self.sessions.values()], bool)
+        return own, self.on[own].any(axis=0)
 
     @cached_property
     def utilization(self) -> Utilization:
         """Return the mean share of time for which each resource is reserved."""
-        shapes, on, switched = self.shapes, self.on, self.cluster.network.switched
+        processors, links, disks = self.sums[3:].copy()
+        if self.cluster.network.switched:
+            return Utilization(disks, processors, links, None, dict(self.clients))
+        ring = float(rounded_up(self.shapes.ring / self.shapes.period).sum())
+        return Utilization(disks, processors, None, ring, dict(self.clients))
 
-        def shares(seconds: NDArray) -> NDArray:
-            return rounded_up(seconds / shapes.period)
-
-        block = self.cluster.positioning.sum(axis=0) + shapes.unit[:, None] / self.cluster.rates
-        processor, link = self.by_client(shares(shapes.client)), self.by_client(shares(shapes.client_link))
-        return Utilization(
-            (rounded_up(block / shapes.period[:, None]) * on).sum(axis=0),
-            shares(shapes.processor) @ on,
-            shares(shapes.link) @ on if switched else None,
-            None if switched else float(shares(shapes.ring).sum()),
-            {client: (processor[client], link[client]) for client in processor},
+    def state(self, client: str) -> AdmissionState:
+        """Return the existing reservations against which the next session of a client is tested."""
+        shapes, (own, here) = self.shapes, self._of(client)
+        # Slack and term of the sessions of other clients and of this client, `[2, 2, agent]`.
+        least = np.array([self.least[:2], np.broadcast_to(_NONE[:2], (2, here.size))])
+        if own.any():
+            for row, whose in enumerate((~own, own)):
+                columns = np.array([self.slack, shapes.period])[:, whose]
+                least[row, :, here] = _least(columns, self.on[whose][:, here]).T
+        count, size, path = self.sums[:3, None].copy()
+        period, budget = self.least[2:, None].copy()
+        return AdmissionState(
+            self.cluster,
+            count,
+            size / self.cluster.rates,
+            path,
+            period,
+            budget,
+            least[:, :1],
+            least[:, 1:],
+            float(shapes.ring.sum()),
+            float(shapes.reception[own].sum()),
         )
+
+    def test(self, proposal: Proposal) -> AdmissionTest:
+        """Return the admission test of a proposal."""
+        layout, request = proposal.layout, proposal.request
+        require_agents(self.cluster, layout.agents)
+        return AdmissionTest(request, self.state(request.client), shape_of(self.cluster, request, layout))
+
+
+def _least(columns: NDArray, on: NDArray) -> NDArray:
+    """Return the rows of `_Reservations.least`, or the first two, from the values of each session in `columns`."""
+    # The first entry of each row is for agents without a session.
+    none = np.broadcast_to(_NONE[: len(columns), :, None], (len(columns), 1, on.shape[1]))
+    rows = np.concatenate([none, np.where(on, columns[:, :, None], np.inf)], axis=1)
+    least = rows.min(axis=1)
+    least[1] = rows[1, rows[0].argmin(axis=0), np.arange(on.shape[1])]
+    return least
 
 
 class Ledger:
@@ -107,8 +202,7 @@ class Ledger:
         self.cluster = cluster
         # The lock serializes changes. Readers use the current reservations without the lock.
         self._lock = RLock()
-        nothing = stripe_shapes(cluster, Request("", 1.0, 1), *np.zeros((3, 0), int))
-        self._held = _Reservations(cluster, MappingProxyType({}), nothing, np.zeros((0, cluster.agents), bool))
+        self._held = _Reservations.none(cluster)
 
     @property
     def version(self) -> int:
@@ -118,12 +212,12 @@ class Ledger:
     @property
     def sessions(self) -> Mapping[int, Proposal]:
         """Return the proposal of each session that has a reservation, keyed by session number, in order of admission."""
-        return self._held.sessions
+        return MappingProxyType(self._held.sessions)
 
     @property
     def disk_shares(self) -> NDArray:
         """Return the mean share of time for which each agent's disk is reserved, `[agent]`."""
-        return self._held.utilization.disks.copy()
+        return self._held.sums[5].copy()
 
     def utilization(self) -> Utilization:
         """Return the mean share of time for which each resource is reserved."""
@@ -132,12 +226,12 @@ class Ledger:
     @validate
     def state(self, client: str) -> AdmissionState:
         """Return the existing reservations against which the next session of a client is tested."""
-        return self._state(self._held, client)
+        return self._held.state(client)
 
     @validate
     def violation(self, proposal: Proposal) -> Binding | None:
         """Return the constraint that a proposal violates now, or None if it can be committed."""
-        return self._test(self._held, proposal).violation(proposal.layout.agents)
+        return self._held.test(proposal).violation(proposal.layout.agents)
 
     @validate
     def commit(self, proposal: Proposal) -> int | Binding:
@@ -149,21 +243,11 @@ class Ledger:
             Number of the new session, or the constraint that the proposal no longer meets.
         """
         with self._lock:
-            held = self._held
-            test = self._test(held, proposal)
+            test = self._held.test(proposal)
             if (violation := test.violation(proposal.layout.agents)) is not None:
                 return violation
-            number = held.last + 1
-            on = np.isin(np.arange(self.cluster.agents), proposal.layout.agents)
-            self._held = _Reservations(
-                self.cluster,
-                MappingProxyType({**held.sessions, number: proposal}),
-                held.shapes.joined(test.shapes),
-                np.vstack([held.on, on]),
-                held.version + 1,
-                number,
-            )
-            return number
+            self._held = self._held.added(proposal, test.shapes)
+            return self._held.last
 
     @validate
     def release(self, session: Address) -> None:
@@ -175,51 +259,6 @@ class Ledger:
             If no session of this number has a reservation.
         """
         with self._lock:
-            held = self._held
-            if session not in held.sessions:
+            if session not in self._held.sessions:
                 raise InputError(f"session {session}: no such reservation; release each session once, by its number")
-            rest = np.array(list(held.sessions)) != session
-            sessions = {number: one for number, one in held.sessions.items() if number != session}
-            self._held = replace(
-                held,
-                sessions=MappingProxyType(sessions),
-                shapes=held.shapes.where(rest),
-                on=held.on[rest],
-                version=held.version + 1,
-            )
-
-    def _state(self, held: _Reservations, client: str) -> AdmissionState:
-        shapes, on = held.shapes, held.on
-        reception = held.by_client(shapes.reception)
-        slack = shapes.period - shapes.pooled - np.array([reception[one] for one in held.clients])
-        own = np.array([one == client for one in held.clients], bool)[:, None]
-        slacks, terms = zip(*(_least(slack, shapes.period, on & whose) for whose in (~own, own)), strict=True)
-        return AdmissionState(
-            self.cluster,
-            on.sum(axis=0, keepdims=True).astype(float),
-            (shapes.unit @ on / self.cluster.rates)[None],
-            (shapes.path @ on)[None],
-            np.where(on, shapes.period[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
-            np.where(on, shapes.budget[:, None], np.inf).min(axis=0, keepdims=True, initial=np.inf),
-            np.stack(slacks)[:, None],
-            np.stack(terms)[:, None],
-            float(shapes.ring.sum()),
-            reception.get(client, 0.0),
-        )
-
-    def _test(self, held: _Reservations, proposal: Proposal) -> AdmissionTest:
-        layout, request = proposal.layout, proposal.request
-        require_agents(self.cluster, layout.agents)
-        shape = shape_of(self.cluster, request, layout)
-        return AdmissionTest(request, self._state(held, request.client), shape)
-
-
-def _least(slack: NDArray, period: NDArray, on: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the smallest slack of the sessions at each agent, and the period of the first session with this slack.
-
-    The slack is infinite at an agent without a session, and the period is then 1.
-    """
-    # The first row is for agents without a session.
-    rows = np.vstack([np.full(on.shape[1], np.inf), np.where(on, slack[:, None], np.inf)])
-    chosen = rows.argmin(axis=0)
-    return rows[chosen, np.arange(on.shape[1])], np.append(1.0, period)[chosen]
+            self._held = self._held.without(session)

@@ -50,7 +50,7 @@ class Agents:
             raise InputError(
                 f"data of {len(data)} bytes: the plan is for {plan.layout.size} bytes; give data of this size"
             )
-        content, every = np.frombuffer(data, np.uint8), plan.layout.blocks()
+        content, every = np.frombuffer(data, np.uint8), plan.without_failures.blocks
         parts = every.where(~every.parity)
         check = _exclusive_or(parts, [content[row.position :][: row.length] for row in parts.rows()], plan.layout.unit)
         for row in plan.transfers.blocks.rows():
@@ -83,7 +83,7 @@ class Agents:
         """
         if plan.write:
             raise InputError("the plan is for a write; give the plan of a read to retrieve an object")
-        blocks, every = plan.transfers.blocks, plan.layout.blocks()
+        blocks, every = plan.transfers.blocks, plan.without_failures.blocks
         failed_at = dict(plan.failures)
         for agent, end in zip(blocks.agent.tolist(), plan.transfers.disk_by.tolist(), strict=True):
             if end > failed_at.get(agent, np.inf):
@@ -91,14 +91,15 @@ class Agents:
                     f"agent {agent}: this agent failed at {failed_at[agent]:g} s, but the plan reads a later block; use "
                     "a plan without this agent"
                 )
-        found = self._read(blocks)
-        # A lost data block is the exclusive or of the other blocks of its group, which the plan reads.
-        restored = _exclusive_or(blocks, found, plan.layout.unit)
-        lost = every.where(~every.parity & ~np.isin(every.position, blocks.position))
         content = np.zeros(plan.layout.size, np.uint8)
-        for row, block in zip(blocks.rows(), found, strict=True):
-            if row.index >= 0:
-                content[row.position : row.position + row.length] = block
+        read = blocks.where(~blocks.parity)
+        for begin, length, block in zip(read.position.tolist(), read.length.tolist(), self._read(read), strict=True):
+            content[begin : begin + length] = block
+        # A lost data block is the exclusive or of the other blocks of its group, which the plan reads.
+        lost = every.where(~every.parity & ~np.isin(every.position, read.position))
+        groups = len(plan.layout.groups)
+        used = blocks.where(np.isin(blocks.stripe * groups + blocks.group, lost.stripe * groups + lost.group))
+        restored = _exclusive_or(used, self._read(used), plan.layout.unit)
         for row in lost.rows():
             content[row.position : row.position + row.length] = restored[row.stripe, row.group][: row.length]
         return content.tobytes()
@@ -134,7 +135,7 @@ class Agents:
                     f"agent {row.agent}: this agent has {len(part)} bytes, but the plan reads {row.length} bytes at "
                     f"offset {row.offset}; use a plan without this agent"
                 )
-            found.append(np.frombuffer(bytes(part[row.offset : row.offset + row.length]), np.uint8))
+            found.append(np.frombuffer(part, np.uint8, row.length, row.offset))
         return found
 
 

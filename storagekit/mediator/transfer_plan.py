@@ -198,9 +198,14 @@ class TransferPlan:
         return tuple(agent for agent, _ in self.failures)
 
     @cached_property
+    def without_failures(self) -> Transfers:
+        """Return the transfers as if no agent failed, in the order of the stripes."""
+        return Transfers.timed(self.layout.blocks(), self.start, self.period, self.write)
+
+    @cached_property
     def transfers(self) -> Transfers:
         """Return all transfers, in the order of the stripes."""
-        every = Transfers.timed(self.layout.blocks(), self.start, self.period, self.write)
+        every = self.without_failures
         blocks, groups = every.blocks, len(self.layout.groups)
         failed_at = np.full(blocks.count, np.inf)
         for agent, at in self.failures:

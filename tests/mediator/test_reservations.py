@@ -167,6 +167,23 @@ def test_mediators_in_threads_do_not_overbook(oracle):
     assert_same(ledger, fresh)
 
 
+def test_a_ledger_that_released_everything_is_empty_even_if_its_sums_are_inexact():
+    """Times of many days are not exact in multiples of 15 ps, but no rounding error of them remains after the releases."""
+    slow = replace(CLUSTER, agent=Host(1.7), client=Host(2.3), network=Network(2.9))
+    ledger = Ledger(slow)
+    mediator = Mediator(ledger)
+    admitted = [mediator.request(Request("ab"[n % 2], 1e-3 / (n + 3), 10**7 + n)) for n in range(9)]
+    sessions = [one.session for one in admitted if isinstance(one, Admitted)]
+    assert len(sessions) > 4 and ledger.state("a").reception > 2**17
+    for session in sessions[1::2] + sessions[::2]:
+        ledger.release(session)
+        fresh = Ledger(slow)
+        for proposal in ledger.sessions.values():
+            assert isinstance(fresh.commit(proposal), int)
+        assert_same(ledger, fresh)
+    assert_same(ledger, Ledger(slow))
+
+
 def interrupted(work, after: int) -> bool:
     """Return whether Ctrl-C ended `work` after this number of lines of the package; otherwise `work` has finished."""
     left = after
