@@ -3,20 +3,16 @@
 A client requests a data-rate (`Request`). A `Mediator` chooses agents and striping unit according to its `Policy`, and
 reserves them in the `Ledger` of a `Cluster`. It returns a `TransferPlan`, which the client's distribution agent follows
 without the mediator. Sections 2 and 6.1 of swift announce a mediator, but swift does not implement it. The admission
-test is not from swift; it was developed for this package (see `examine`).
+test is not from swift; it was developed for this package (see `admission`).
 
     ledger = Ledger(Cluster((Disk(16 * MS, 8.3 * MS, 2.5e6),) * 32, Host(), Host(), Network(125e6)))
     answer = Mediator(ledger).request(Request("camera", rate=1.2e6, size=72_000_000, group=4))
 """
 
-from storagekit.mediator.answer import Admitted as Admitted
-from storagekit.mediator.answer import Proposal as Proposal
-from storagekit.mediator.answer import Rejected as Rejected
-from storagekit.mediator.answer import Utilization as Utilization
 from storagekit.mediator.cluster import Cluster as Cluster
-from storagekit.mediator.evenly import Even as Even
-from storagekit.mediator.evenly import evenly as evenly
+from storagekit.mediator.filling import Even as Even
 from storagekit.mediator.filling import FilledCluster as FilledCluster
+from storagekit.mediator.filling import evenly as evenly
 from storagekit.mediator.filling import fill as fill
 from storagekit.mediator.ledger import Ledger as Ledger
 from storagekit.mediator.load import Interval as Interval
@@ -29,21 +25,20 @@ from storagekit.mediator.policy import Economical as Economical
 from storagekit.mediator.policy import FirstFit as FirstFit
 from storagekit.mediator.policy import Policy as Policy
 from storagekit.mediator.policy import SmallUnits as SmallUnits
-from storagekit.mediator.policy import StripeShapes as StripeShapes
 from storagekit.mediator.policy import Widest as Widest
-from storagekit.mediator.rebuilding import Rebuild as Rebuild
 from storagekit.mediator.redundancy import RedundancyCost as RedundancyCost
-from storagekit.mediator.redundancy import check_seconds as check_seconds
-from storagekit.mediator.redundancy import extra_write_bytes as extra_write_bytes
-from storagekit.mediator.redundancy import guaranteed_rate as guaranteed_rate
-from storagekit.mediator.redundancy import rate_with_agent_down as rate_with_agent_down
 from storagekit.mediator.redundancy import redundancy_cost as redundancy_cost
-from storagekit.mediator.redundancy import storage_overhead as storage_overhead
 from storagekit.mediator.rehearsal import Rehearsal as Rehearsal
 from storagekit.mediator.rehearsal import rehearse as rehearse
+from storagekit.mediator.request import Admitted as Admitted
+from storagekit.mediator.request import Proposal as Proposal
+from storagekit.mediator.request import Rejected as Rejected
 from storagekit.mediator.request import Request as Request
+from storagekit.mediator.request import Utilization as Utilization
 from storagekit.mediator.store import Agents as Agents
 from storagekit.mediator.stripe_layout import Blocks as Blocks
 from storagekit.mediator.stripe_layout import StripeLayout as StripeLayout
+from storagekit.mediator.stripe_shapes import StripeShapes as StripeShapes
+from storagekit.mediator.transfer_plan import Rebuild as Rebuild
 from storagekit.mediator.transfer_plan import TransferPlan as TransferPlan
-from storagekit.mediator.transfers import Transfers as Transfers
+from storagekit.mediator.transfer_plan import Transfers as Transfers

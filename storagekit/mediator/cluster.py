@@ -1,17 +1,16 @@
 """Resources that a mediator reserves: storage agents (disk and processor), a network, and clients' processors."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
+from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.core.errors import InputError
-from storagekit.core.validation import instance_of, several, validate_fields
-
-_HOST = instance_of(Host, "a Host, such as Host()")
+from storagekit.core.validation import validate_fields
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,10 @@ class Cluster:
     swift, sections 2 and 5.
     """
 
-    disks: Annotated[
-        tuple[Disk, ...], several(instance_of(Disk, "a Disk, such as Disk(seek, rotation, rate)"), of="disks")
-    ]
-    agent: Annotated[Host, _HOST]
-    client: Annotated[Host, _HOST]
-    network: Annotated[Network, instance_of(Network, "a Network, such as Network(rate)")]
+    disks: tuple[Disk, ...]
+    agent: Host
+    client: Host
+    network: Network
 
     def __post_init__(self):
         validate_fields(self)
@@ -68,3 +65,14 @@ class Cluster:
     def rates(self) -> NDArray:
         """Return the transfer rate of each disk, bytes/s, `[agent]`."""
         return np.array([disk.rate for disk in self.disks])
+
+    @cached_property
+    def tail(self) -> Tail:
+        """Return the bound on the positioning time at each disk."""
+        return Tail.of(self.disks)
+
+
+def require_agents(cluster: Cluster, agents: Iterable[int]) -> None:
+    """Raise InputError if the cluster lacks one of the agents."""
+    if (last := max(agents)) >= cluster.agents:
+        raise InputError(f"agent {last}: the cluster has agents 0 to {cluster.agents - 1}; give one of these")

@@ -12,26 +12,14 @@ from numpy.typing import NDArray
 from storagekit.core.errors import InputError
 from storagekit.core.student_t import half_width
 from storagekit.core.units import MB
-from storagekit.core.validation import (
-    COUNT,
-    NUMBER,
-    POSITIVE,
-    Count,
-    Validator,
-    instance_of,
-    several,
-    validate,
-    validate_fields,
-)
-from storagekit.mediator.answer import Admitted, Rejected
+from storagekit.core.validation import COUNT, NUMBER, POSITIVE, Count, Seed, Validator, validate, validate_fields
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
-from storagekit.mediator.policy import POLICY, Policy
-from storagekit.mediator.request import Request
-from storagekit.mediator.seeding import generator
+from storagekit.mediator.policy import Policy
+from storagekit.mediator.request import Admitted, Rejected, Request
 
-# Each session takes about 1 ms to simulate.
+# Each session takes a few milliseconds to simulate.
 MOST_SESSIONS = 10**6
 # A lower rate gives arrival times that are not finite.
 _OFFERED = Validator(least=1e-6, unit="bytes/s")
@@ -150,27 +138,20 @@ class LoadResult:
         number : int, optional
             Number of the class, from 0; all classes by default.
         """
-        if number is not None:
-            number = NUMBER.up_to(len(self.classes) - 1)("class", number)
-        rows = slice(None) if number is None else slice(number, number + 1)
+        rows = slice(None) if number is None else [NUMBER.up_to(len(self.classes) - 1)("class", number)]
         return Interval.of(self.refused[rows].sum(axis=0) / np.maximum(self.arrived[rows].sum(axis=0), 1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as a dictionary for JSON."""
-        columns = ("arrived", "refused", "seconds", "offered", "carried", "disks", "network")
-        return {"classes": [vars(one) for one in self.classes]} | {
-            name: getattr(self, name).tolist() for name in columns
-        }
+        arrays = {name: value.tolist() for name, value in vars(self).items() if name != "classes"}
+        return {"classes": [vars(one) for one in self.classes]} | arrays
 
     def __str__(self) -> str:
-        lines = [
-            f"{int(self.arrived.sum())} sessions, {int(self.refused.sum())} rejected; rejected share "
-            f"{self.refused_share()}"
-        ]
+        labels = [one.name or f"{one.rate:g} bytes/s" for one in self.classes]
+        lines = [f"{self.arrived.sum()} sessions, {self.refused.sum()} rejected; rejected share {self.refused_share()}"]
         lines += [
-            f"  {one.name or f'{one.rate:g} bytes/s'}: {int(self.arrived[row].sum())} sessions, rejected share "
-            f"{self.refused_share(row)}"
-            for row, one in enumerate(self.classes)
+            f"  {label}: {self.arrived[row].sum()} sessions, rejected share {self.refused_share(row)}"
+            for row, label in enumerate(labels)
         ]
         lines += [f"{name} {Interval.of(getattr(self, name))}" for name in ("offered", "carried", "disks", "network")]
         return "\n".join(lines)
@@ -179,11 +160,11 @@ class LoadResult:
 @validate
 def variable_load(
     cluster: Cluster,
-    policy: Annotated[Policy | None, POLICY],
-    classes: Annotated[Sequence[SessionClass], several(instance_of(SessionClass), of="session classes")],
+    policy: Policy | None,
+    classes: Sequence[SessionClass],
     offered: Annotated[float, _OFFERED],
     sessions: Annotated[int, COUNT.up_to(MOST_SESSIONS, "; repeat with another seed for more")],
-    seed: int = 0,
+    seed: Seed = 0,
     batches: Count = 10,
 ) -> LoadResult:
     """Simulate sessions that arrive at random times, and return the numbers of admitted and rejected sessions.
@@ -228,44 +209,34 @@ def variable_load(
     ----------
     swift, section 6.1.1.
     """
-    classes = tuple(classes)
-    _require_possible(classes, sessions, batches)
-    draw = generator(seed)
+    if not classes:
+        raise InputError("no classes: give at least one session class")
+    least = Validator(least=2 * (batches + 1), whole=True, otherwise=", two for each batch and two for the warm-up")
+    least("sessions", sessions)
     _require_served(cluster, policy, classes)
+    draw = np.random.Generator(np.random.Philox(key=seed))
     share = np.array([one.share for one in classes]) / sum(one.share for one in classes)
     size = np.array([one.size for one in classes], float)
     times = np.cumsum(draw.exponential(float(share @ size) / offered, sessions))
     kinds = draw.choice(len(classes), sessions, p=share)
-    admitted, reserved = _admit(Mediator(Ledger(cluster), policy), classes, times, kinds)
+    admitted, (moments, *shares) = _admit(Mediator(Ledger(cluster), policy), classes, times, kinds)
+    # The first session of each batch, and the first session after the last batch.
     edges = np.linspace(0, sessions - 1, batches + 2).astype(int)[1:]
-    batch = np.searchsorted(edges, np.arange(sessions), side="right") - 1
-    counted = (batch >= 0) & (batch < batches)
-    shape = len(classes), batches
-    arrived, refused = np.zeros(shape, int), np.zeros(shape, int)
-    np.add.at(arrived, (kinds[counted], batch[counted]), 1)
-    lost = counted & ~admitted
-    np.add.at(refused, (kinds[lost], batch[lost]), 1)
+    of_class = kinds == np.arange(len(classes))[:, None]
+    arrived, refused = (
+        np.add.reduceat(counted[:, : edges[-1]], edges[:-1], axis=1, dtype=int)
+        for counted in (of_class, of_class & ~admitted)
+    )
     seconds = np.diff(times[edges])
-    # The reserved shares are integrated over time from event to event. The integrals are then differenced at the batch edges.
-    disks, network = (
-        np.diff(np.interp(times[edges], reserved[0], np.append(0, np.cumsum(row[:-1] * np.diff(reserved[0])))))
-        / seconds
-        for row in reserved[1:]
-    )
-    return LoadResult(
-        classes,
-        arrived,
-        refused,
-        seconds,
-        size @ arrived / seconds,
-        size @ (arrived - refused) / seconds,
-        disks,
-        network,
-    )
+    # The reserved shares are integrated over time from event to event. The integrals are then differenced at the edges.
+    integrals = [np.append(0, np.cumsum(reserved[:-1] * np.diff(moments))) for reserved in shares]
+    disks, network = (np.diff(np.interp(times[edges], moments, integral)) / seconds for integral in integrals)
+    offered_rate, carried = size @ arrived / seconds, size @ (arrived - refused) / seconds
+    return LoadResult(tuple(classes), arrived, refused, seconds, offered_rate, carried, disks, network)
 
 
 def _admit(
-    mediator: Mediator, classes: tuple[SessionClass, ...], times: NDArray, kinds: NDArray
+    mediator: Mediator, classes: Sequence[SessionClass], times: NDArray, kinds: NDArray
 ) -> tuple[NDArray, NDArray]:
     """Return the mask of admitted sessions, and an array `[3, event]` of the state after each arrival or release.
 
@@ -275,7 +246,8 @@ def _admit(
     admitted, leaving, events = np.zeros(times.size, bool), [], []
 
     def note(time: float) -> None:
-        events.append((time, float(ledger.disk_shares.mean()), ledger.network_share))
+        reserved = ledger.utilization()
+        events.append((time, float(reserved.disks.mean()), reserved.network))
 
     for number, (time, kind) in enumerate(zip(times.tolist(), kinds.tolist(), strict=True)):
         while leaving and leaving[0][0] <= time:
@@ -292,15 +264,7 @@ def _admit(
     return admitted, np.array(events).T
 
 
-def _require_possible(classes: Sequence[SessionClass], sessions: int, batches: int) -> None:
-    if not classes:
-        raise InputError("no classes: give at least one session class")
-    Validator(least=2 * (batches + 1), whole=True, otherwise=", two for each batch and two for the warm-up")(
-        "sessions", sessions
-    )
-
-
-def _require_served(cluster: Cluster, policy: Policy | None, classes: tuple[SessionClass, ...]) -> None:
+def _require_served(cluster: Cluster, policy: Policy | None, classes: Sequence[SessionClass]) -> None:
     """Raise InputError if an empty ledger rejects a session of a class."""
     mediator = Mediator(Ledger(cluster), policy)
     for number, one in enumerate(classes):

@@ -7,35 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.units import KB
-from storagekit.core.validation import Sectors, instance_of, validate_fields
-
-
-@dataclass(frozen=True)
-class StripeShapes:
-    """Stripe shapes. A stripe shape is a layout without the choice of agents.
-
-    Parameters
-    ----------
-    agents : ndarray of int, shape [shape]
-        Number of agents.
-    data : ndarray of int, shape [shape]
-        Number of data blocks in a stripe.
-    unit : ndarray of int, shape [shape]
-        Size of a block, bytes.
-    """
-
-    agents: NDArray
-    data: NDArray
-    unit: NDArray
-
-    @property
-    def count(self) -> int:
-        """Return the number of stripe shapes."""
-        return self.unit.size
-
-    def where(self, chosen: NDArray) -> "StripeShapes":
-        """Return the stripe shapes that an index array or a mask selects."""
-        return StripeShapes(self.agents[chosen], self.data[chosen], self.unit[chosen])
+from storagekit.core.validation import Sectors, validate_fields
+from storagekit.mediator.stripe_shapes import StripeShapes
 
 
 class Policy(ABC):
@@ -120,6 +93,3 @@ class SmallUnits(Economical):
     def order(self, shapes: StripeShapes) -> NDArray:
         usual = super().order(shapes)
         return usual[np.argsort(shapes.unit[usual] > self.limit, kind="stable")]
-
-
-POLICY = instance_of(Policy, "a policy, such as Economical()")

@@ -1,21 +1,26 @@
-"""Simulate sessions together, block by block, and measure whether their stripes meet their deadlines."""
+"""Simulate sessions together, block by block, and measure whether their stripes meet their deadlines.
 
+The blocks pass through stations that serve in order of arrival: disks, processors, rings or links.
+"""
+
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.core.errors import InputError
-from storagekit.core.validation import instance_of, several, validate
-from storagekit.mediator.cluster import Cluster
-from storagekit.mediator.queues import Stations, flow
-from storagekit.mediator.seeding import generator
+from storagekit.core.errors import InputError, SimulationError
+from storagekit.core.validation import Seed, validate
+from storagekit.mediator.cluster import Cluster, require_agents
 from storagekit.mediator.transfer_plan import TransferPlan
 
 # Largest lateness that rounding causes, seconds.
 _ROUNDING = 1e-9
+# Largest number of passes over the stations.
+_MOST_PASSES = 10_000
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,7 @@ class Rehearsal:
 
 
 @validate
-def rehearse(
-    cluster: Cluster,
-    plans: Annotated[Sequence[TransferPlan], several(instance_of(TransferPlan), of="plans")],
-    seed: int = 0,
-) -> Rehearsal:
+def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) -> Rehearsal:
     """Simulate the path of every block of the plans through its disk and the network.
 
     Parameters
@@ -96,27 +97,143 @@ def rehearse(
     counts = [one.count for one in found]
     if not all(counts):
         raise InputError(f"plan {counts.index(0)}: no transfers are left, because its agents failed; omit this plan")
-    session = np.repeat(np.arange(len(plans)), counts)
-    agent, length, check, stripe = (
-        np.concatenate([getattr(one.blocks, name) for one in found]) for name in ("agent", "length", "check", "stripe")
+    agent, length, check = (
+        np.concatenate([getattr(one.blocks, name) for one in found]) for name in ("agent", "length", "check")
     )
-    if agent.max() >= cluster.agents:
-        raise InputError(f"agent {agent.max()}: the cluster has agents 0 to {cluster.agents - 1}; give one of these")
-    names = {name: number for number, name in enumerate(dict.fromkeys(plan.client for plan in plans))}
-    client = np.array([names[plan.client] for plan in plans])[session]
-    write = np.array([plan.write for plan in plans])[session]
+    require_agents(cluster, agent)
     disk, sent = (np.concatenate([getattr(one, name) for one in found]) for name in ("disk", "sent"))
-    stations = _stations(cluster, agent, client, length, check, seed)
-    finish = flow(stations, write, disk, sent)
-    period, start = (np.array([getattr(plan, name) for plan in plans])[session] for name in ("period", "start"))
-    return _judged(session, stripe, finish - (start + (stripe + 2) * period), len(plans))
+    names = list(dict.fromkeys(plan.client for plan in plans))
+    client = np.repeat([names.index(plan.client) for plan in plans], counts)
+    write = np.repeat([plan.write for plan in plans], counts)
+    finish = flow(_stations(cluster, agent, client, length, check, seed), write, disk, sent)
+    stripes = []
+    for plan, one, ends in zip(plans, found, np.split(finish, np.cumsum(counts)[:-1]), strict=True):
+        stripe = one.blocks.stripe
+        lateness = ends - (plan.start + (stripe + 2) * plan.period)
+        # The blocks of a stripe are adjacent, and the lateness of the stripe is the lateness of its latest block.
+        stripes.append(np.maximum.reduceat(lateness, np.flatnonzero(np.diff(stripe, prepend=-1))))
+    latest = np.array([one.max() for one in stripes])
+    in_time = np.array([np.mean(one <= _ROUNDING) for one in stripes])
+    return Rehearsal(in_time, latest, latest <= _ROUNDING, tuple(stripes))
+
+
+@dataclass(frozen=True)
+class Stations:
+    """Resources of one kind that serve in order of arrival.
+
+    Parameters
+    ----------
+    place : ndarray of int, shape [block]
+        Index of the resource that serves each block.
+    service : ndarray, shape [block]
+        Service time of each block, seconds.
+    servers : int
+        Number of servers of each resource; 1 by default.
+    """
+
+    place: NDArray
+    service: NDArray
+    servers: int = 1
+
+    def finish(self, arrival: NDArray) -> NDArray:
+        """Return the time at which the service of each block ends, seconds, `[block]`.
+
+        Blocks are served in order of arrival. Blocks that arrive simultaneously are served in the order of the array.
+
+        Parameters
+        ----------
+        arrival : ndarray, shape [block]
+            Arrival time of each block, seconds.
+        """
+        order = np.lexsort((arrival, self.place))
+        place, time, service = self.place[order], arrival[order], self.service[order]
+        edges = [0, *(np.flatnonzero(np.diff(place)) + 1).tolist(), place.size]
+        served = np.empty(arrival.size)
+        serve = _one if self.servers == 1 else self._several
+        for first, last in pairwise(edges):
+            served[first:last] = serve(time[first:last], service[first:last])
+        finish = np.empty(arrival.size)
+        finish[order] = served
+        return finish
+
+    def _several(self, arrival: NDArray, service: NDArray) -> NDArray:
+        """Return the time at which each service ends, in seconds.
+
+        The server that becomes free first takes the next block.
+        """
+        free = [-np.inf] * self.servers
+        finish = np.empty(arrival.size)
+        for row, (time, seconds) in enumerate(zip(arrival.tolist(), service.tolist(), strict=True)):
+            finish[row] = max(time, free[0]) + seconds
+            heapq.heapreplace(free, finish[row])
+        return finish
+
+
+def _one(arrival: NDArray, service: NDArray) -> NDArray:
+    """Return the time at which each service at a single server ends, in seconds.
+
+    Lindley's recursion F_k = max(A_k, F_(k-1)) + S_k, unrolled:
+
+    F_k = C_k + max over j <= k of A_j - C_(j-1),    C_k = S_1 + .. + S_k
+    """
+    total = np.cumsum(service)
+    return total + np.maximum.accumulate(arrival - (total - service))
+
+
+def flow(stations: list[Stations], write: NDArray, disk: NDArray, sent: NDArray) -> NDArray:
+    """Return the time at which each block leaves its last station, seconds, `[block]`.
+
+    A read passes the stations from the first to the last, a write from the last to the first.
+
+    Parameters
+    ----------
+    stations : list of Stations
+        The stations.
+    write : ndarray of bool, shape [block]
+        True for a block that is written, False for a block that is read.
+    disk : ndarray, shape [block]
+        Earliest time at which each block can arrive at the first station (the disk), seconds.
+    sent : ndarray, shape [block]
+        Earliest time at which a read can arrive at the second station, or a write at the last station, seconds.
+
+    Raises
+    ------
+    SimulationError
+        If the times still change after 10,000 passes.
+
+    Notes
+    -----
+    Reads and writes pass the stations in opposite order, so arrivals at one station depend on arrivals at all others. The
+    times are therefore computed in repeated passes over the stations, until nothing changes. The end of a service does
+    not depend on later events, so a time in the result stays correct once all earlier times are correct. Each pass
+    extends the correct part of the result. If a pass changes nothing, all times are exact. One pass is enough if all
+    blocks are reads.
+    """
+    count = len(stations)
+    floor = np.full((count, write.size), -np.inf)
+    floor[0] = disk
+    floor[1] = np.where(write, -np.inf, sent)
+    floor[-1] = np.where(write, sent, floor[-1])
+    arrival = np.full_like(floor, np.nan)
+    # Row `step` + 1 is for station `step`. The first and the last row are outside the stations.
+    finish = np.full((count + 2, write.size), -np.inf)
+    for _ in range(_MOST_PASSES):
+        changed = False
+        for step in [*range(count), *range(count - 2, 0, -1)]:
+            reached = np.maximum(floor[step], np.where(write, finish[step + 2], finish[step]))
+            if not np.array_equal(reached, arrival[step]):
+                arrival[step], finish[step + 1] = reached, stations[step].finish(reached)
+                changed = True
+        if not changed:
+            return np.where(write, finish[1], finish[-2])
+    raise SimulationError(f"the simulation did not converge in {_MOST_PASSES} passes; simulate fewer sessions together")
 
 
 def _stations(
     cluster: Cluster, agent: NDArray, client: NDArray, length: NDArray, check: NDArray, seed: int
 ) -> list[Stations]:
     """Return the stations that a read passes, in order. A write passes them from the last to the first."""
-    draw = generator(seed)
+    draw = np.random.Generator(np.random.Philox(key=seed))
     positioning = (2 * draw.random((2, agent.size)) * cluster.positioning[:, agent]).sum(axis=0)
     network, packet = cluster.network, cluster.network.seconds(length)
     checking = np.where(check > 0, cluster.client.check_seconds(check), 0.0)
@@ -130,17 +247,3 @@ def _stations(
         *carried,
         Stations(client, cluster.client.seconds(length) + checking),
     ]
-
-
-def _judged(session: NDArray, stripe: NDArray, lateness: NDArray, count: int) -> Rehearsal:
-    """Return the result of the simulation. The lateness of a stripe is the lateness of its latest block.
-
-    The blocks must be sorted by session, then by stripe.
-    """
-    new = (np.diff(session, prepend=-1) != 0) | (np.diff(stripe, prepend=-1) != 0)
-    first = np.flatnonzero(new)
-    latest = np.maximum.reduceat(lateness, first)
-    each = tuple(np.split(latest, np.flatnonzero(np.diff(session[first])) + 1))
-    worst = np.array([one.max() for one in each])
-    share = np.array([np.mean(one <= _ROUNDING) for one in each])
-    return Rehearsal(share, worst, worst <= _ROUNDING, each)

@@ -1,23 +1,15 @@
 """Location of an object's blocks: stripes over agents, with parity blocks that rotate over the agents of each group."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import (
-    COUNT,
-    MOST_EXACT,
-    NUMBER,
-    SECTORS,
-    Speed,
-    Whole,
-    several,
-    validate,
-    validate_fields,
-)
+from storagekit.core.validation import MOST_EXACT, NUMBER, SECTORS, Count, Whole, several, validate, validate_fields
 
 # Validators for the bytes of an object and of a block. The limits keep the bytes of a stripe over all agents in 64 bits.
 BYTES = SECTORS.up_to(MOST_EXACT, " bytes")
@@ -78,6 +70,11 @@ class Blocks:
         """Return the blocks that a mask or an array of indices selects."""
         return Blocks(**{name: column[chosen] for name, column in vars(self).items()})
 
+    def rows(self) -> Iterator[SimpleNamespace]:
+        """Yield each block as an object whose attributes are the numbers in the fields."""
+        for values in zip(*(column.tolist() for column in vars(self).values()), strict=True):
+            yield SimpleNamespace(**dict(zip(vars(self), values, strict=True)))
+
 
 @dataclass(frozen=True)
 class StripeLayout:
@@ -129,7 +126,10 @@ class StripeLayout:
             )
 
     @classmethod
-    def over(cls, size: int, unit: int, agents: tuple[int, ...], group: int | None = None) -> "StripeLayout":
+    @validate
+    def over(
+        cls, size: int, unit: int, agents: Annotated[tuple[int, ...], agents_of], group: Count | None = None
+    ) -> "StripeLayout":
         """Return a layout over all of `agents`, with parity groups of nearly equal size.
 
         Parameters
@@ -153,10 +153,8 @@ class StripeLayout:
         InputError
             If stripes with at most `group` data blocks for each parity block cannot use exactly this number of agents.
         """
-        agents = agents_of("agents", agents)
         if group is None:
             return cls(size, unit, (agents,))
-        group = int(COUNT("group", group))
         data = len(agents) * group // (group + 1)
         parity = -(-data // group)
         if not data or data + parity != len(agents):
@@ -175,12 +173,7 @@ class StripeLayout:
     @property
     def data(self) -> int:
         """Return the number of data blocks in a stripe."""
-        return len(self.agents) - self.parities
-
-    @property
-    def parities(self) -> int:
-        """Return the number of parity blocks in a stripe."""
-        return len(self.groups) if self.parity else 0
+        return len(self.agents) - len(self.groups) * self.parity
 
     @property
     def stripe_bytes(self) -> int:
@@ -192,10 +185,19 @@ class StripeLayout:
         """Return the number of stripes; a short last stripe is included."""
         return -(-self.size // self.stripe_bytes)
 
-    @validate
-    def period(self, rate: Speed) -> float:
-        """Return the time between the releases of two stripes at a data-rate of `rate` bytes/s, in seconds."""
-        return self.stripe_bytes / rate
+    @property
+    def first_data(self) -> NDArray:
+        """Return the number of the first data block of each group in a stripe, `[group]`."""
+        data = np.array([len(group) for group in self.groups]) - self.parity
+        return np.cumsum(data) - data
+
+    @property
+    def parity_bytes(self) -> int:
+        """Return the number of parity bytes of the object. A short last stripe is included."""
+        full, rest = divmod(self.size, self.stripe_bytes)
+        # A parity block is as long as the first data block of its group.
+        short = np.clip(rest - self.first_data * self.unit, 0, self.unit)
+        return (full * len(self.groups) * self.unit + int(short.sum())) * self.parity
 
     @validate
     def group_of(self, agent: Whole) -> int | None:
@@ -215,6 +217,10 @@ class StripeLayout:
             raise InputError(
                 f"agent {failed}: this agent holds no part of the object; give one of the agents {list(self.agents)}"
             )
+        if spare in self.agents:
+            raise InputError(
+                f"spare agent {spare}: this agent already has blocks of the object; give an agent without such blocks"
+            )
         groups = tuple(tuple(spare if agent == failed else agent for agent in group) for group in self.groups)
         return StripeLayout(self.size, self.unit, groups, self.parity)
 
@@ -231,38 +237,23 @@ class StripeLayout:
                 f"{count} blocks: at most {MOST_BLOCKS} are possible; give a larger unit or a smaller object"
             )
         stripe = np.arange(self.stripes)[:, None]
-        index, first, width = [], [], []
-        done = 0
-        for group in self.groups:
-            count = len(group)
-            place = np.arange(count)
-            if self.parity:
-                held = (count - 1 - stripe) % count
-                number = (place - held - 1) % count
-                index.append(np.where(place == held, -1, done + number))
-            else:
-                index.append(np.broadcast_to(place + done, (self.stripes, count)))
-            data = count - self.parity
-            first += [done] * count
-            width += [data] * count
-            done += data
-        return self._filled(stripe, np.hstack(index), np.array(first), np.array(width))
-
-    def _filled(self, stripe: NDArray, index: NDArray, first: NDArray, width: NDArray) -> Blocks:
-        """Return the blocks with their lengths, without empty blocks.
-
-        first: index of the first data block of the agent's group, `[agent]`. width: how many data blocks that group
-        has in a stripe, `[agent]`.
-        """
-        parity = index < 0
+        sizes = np.array([len(group) for group in self.groups])
+        group = np.repeat(np.arange(sizes.size), sizes)
+        # For each agent: number of agents and of data blocks of its group, first data block of the group, and place of
+        # the agent in the group.
+        count, data = sizes[group], sizes[group] - self.parity
+        first = self.first_data[group]
+        place = np.arange(group.size) - (np.cumsum(sizes) - sizes)[group]
+        # Place of the parity block. Without parity, no agent has this place.
+        held = (count - 1 - stripe) % count if self.parity else -1
+        parity = np.broadcast_to(place == held, (self.stripes, group.size))
+        index = np.where(parity, -1, first + (place - held - 1) % count)
         position = (stripe * self.data + np.where(parity, first, index)) * self.unit
         rest = self.size - position
         # A parity block is as long as the longest data block of its group, which is the first.
         length = np.clip(rest, 0, self.unit)
-        check = np.where(parity, np.clip(rest, 0, width * self.unit), 0)
-        numbers = np.repeat(np.arange(len(self.groups)), [len(group) for group in self.groups])
+        check = np.where(parity, np.clip(rest, 0, data * self.unit), 0)
         columns = np.broadcast_arrays(
-            stripe, numbers, index, self.agents, stripe * self.unit, np.where(parity, -1, position), length, check
+            stripe, group, index, self.agents, stripe * self.unit, np.where(parity, -1, position), length, check
         )
-        full = length.ravel() > 0
-        return Blocks(*(np.ascontiguousarray(column).ravel()[full] for column in columns))
+        return Blocks(*(column[length > 0] for column in columns))

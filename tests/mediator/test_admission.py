@@ -114,7 +114,7 @@ def test_a_failed_commit_to_unchanged_reservations_is_a_rejection(monkeypatch):
 
     def changed(proposal):
         tries.append(proposal)
-        ledger._book = replace(ledger._book, version=ledger.version + (len(tries) < 3))
+        ledger._held = replace(ledger._held, version=ledger.version + (len(tries) < 3))
         return binding
 
     monkeypatch.setattr(ledger, "commit", changed)
@@ -211,7 +211,7 @@ def test_any_rate_and_size_gets_a_decision(rate, size):
         ({"layout": StripeLayout.over(10**5, 4096, (0, 1)), "buffer": 8000}, "a stripe of this layout has 8192"),
         (
             {"layout": StripeLayout.over(10**5, 4096, (0, 5))},
-            "agent 5: the layout has this agent, but the cluster has agents 0 to 3",
+            "agent 5: the cluster has agents 0 to 3; give one of these",
         ),
         (
             {"layout": StripeLayout.over(10**5, 4096, (0, 1)), "group": 2},
@@ -227,6 +227,6 @@ def test_bad_input_raises_in_one_line(oracle, change, message):
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_mediator_needs_units_and_a_cluster_disks(oracle):
-    for units, message in (((), "no units: give"), ((1.5,), "unit 1.5")):
+    for units, message in (((), "units: given 0 block sizes; give at least 1"), ((1.5,), "units 1.5")):
         assert_refused(partial(Mediator, Ledger(oracle.cluster_of(1)), units=units), message)
     assert_refused(lambda: Cluster((), Host(), Host(), Network(1e6)), "0 disks: give at least one")

@@ -84,7 +84,7 @@ def test_thousands_of_sessions_leave_no_reservations_behind(oracle):
         ({"sessions": 5}, "sessions 5: give a whole number, at least 22"),
         ({"batches": 0}, "batches 0"),
         ({"seed": -1}, "seed -1: give a whole number, between 0 and 18446744073709551615"),
-        ({"seed": 2**64}, "give a whole number below 2.64"),
+        ({"seed": 2**64}, "seed 18446744073709551616: give a whole number, between 0 and 18446744073709551615"),
         (
             {"classes": [SessionClass(1e5, 10**6), SessionClass(1e9, 10**9, name="huge")]},
             "class 1 'huge': even the empty cluster rejects a session: disk of agent 0",

@@ -65,7 +65,7 @@ def assert_same(one, other):
     for client in "abx":
         left, right = one.state(client), other.state(client)
         for name in vars(left):
-            if name != "tail":
+            if name != "cluster":
                 np.testing.assert_array_equal(getattr(left, name), getattr(right, name), err_msg=name)
     left, right = one.utilization().to_dict(), other.utilization().to_dict()
     assert left == right
@@ -92,7 +92,7 @@ class Bookings(RuleBasedStateMachine):
 
     @rule(target=sessions, proposal=consumes(proposals))
     def commit(self, proposal):
-        fits, version = self.ledger.fits(proposal), self.ledger.version
+        fits, version = self.ledger.violation(proposal) is None, self.ledger.version
         assert fits or version > proposal.version
         answer = self.ledger.commit(proposal)
         assert isinstance(answer, int) == fits
@@ -167,6 +167,23 @@ def test_mediators_in_threads_do_not_overbook(oracle):
     assert_same(ledger, fresh)
 
 
+def test_a_ledger_that_released_everything_is_empty_even_if_its_sums_are_inexact():
+    """Times of many days are not exact in multiples of 15 ps, but no rounding error of them remains after the releases."""
+    slow = replace(CLUSTER, agent=Host(1.7), client=Host(2.3), network=Network(2.9))
+    ledger = Ledger(slow)
+    mediator = Mediator(ledger)
+    admitted = [mediator.request(Request("ab"[n % 2], 1e-3 / (n + 3), 10**7 + n)) for n in range(9)]
+    sessions = [one.session for one in admitted if isinstance(one, Admitted)]
+    assert len(sessions) > 4 and ledger.state("a").reception > 2**17
+    for session in sessions[1::2] + sessions[::2]:
+        ledger.release(session)
+        fresh = Ledger(slow)
+        for proposal in ledger.sessions.values():
+            assert isinstance(fresh.commit(proposal), int)
+        assert_same(ledger, fresh)
+    assert_same(ledger, Ledger(slow))
+
+
 def interrupted(work, after: int) -> bool:
     """Return whether Ctrl-C ended `work` after this number of lines of the package; otherwise `work` has finished."""
     left = after
@@ -191,12 +208,11 @@ def interrupted(work, after: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("change_kind", ["commit", "release", "more rows"])
+@pytest.mark.parametrize("change_kind", ["commit", "release", "commit to many"])
 def test_interrupted_anywhere_the_reservations_equal_the_sessions(change_kind):
     """Interrupt at every line: the sums equal the sessions listed, and later requests get the same results."""
     mine = Request("a", 2e5, 10**6)
-    # a table of 16 rows is full, so that the next session doubles it
-    others = [Request("ab"[n % 2], 1e4, 10**6 + n) for n in range(16 if change_kind == "more rows" else 3)]
+    others = [Request("ab"[n % 2], 1e4, 10**6 + n) for n in range(16 if change_kind == "commit to many" else 3)]
     base = Ledger(CLUSTER)
     mediator = Mediator(base, FirstFit())
     sessions = [mediator.request(one).session for one in others]

@@ -15,7 +15,7 @@ from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
 from storagekit.mediator import Cluster, Economical, FirstFit, StripeLayout, TransferPlan, Widest, rehearse
-from storagekit.mediator.queues import Stations, flow
+from storagekit.mediator.rehearsal import Stations, flow
 
 KINDS = (Disk(16 * MS, 8.3 * MS, 2.5e6), Disk(8 * MS, 4 * MS, 6e6), Disk(0.1 * MS, 0, 20e6))
 

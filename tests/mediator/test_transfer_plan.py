@@ -121,7 +121,9 @@ def test_a_lost_agent_is_rebuilt_on_a_spare(oracle, layout, data):
     before = bytes(store.parts.get(failed, b""))
     store.lose(failed)
     if not before:
-        return  # the object is short, and the failed agent held no block of it
+        # the object is short, and the failed agent held no block of it
+        assert_refused(partial(read.rebuild, failed, max(layout.agents) + 1, cluster), "this agent holds no block")
+        return
     work = read.rebuild(failed, max(layout.agents) + 1, cluster, share=0.5)
     store.rebuild(work)
     assert bytes(store.parts[work.spare]) == before

@@ -41,10 +41,6 @@ def cluster() -> Cluster:
     return Cluster((DISK,) * 6, Host(), Host(), RING)
 
 
-def _alone() -> dict:
-    return {"cluster": cluster(), "layout": LAYOUT, "write": False, "confidence": 0.99}
-
-
 @cache
 def mediator() -> Mediator:
     return Mediator(Ledger(cluster()))
@@ -100,7 +96,7 @@ METHODS = {
     "FilledCluster.check": ValidCall(lambda: {"seed": 1}, through=method_of(filled, "check")),
     **{
         f"Ledger.{method}": ValidCall(lambda: {"proposal": proposal()}, through=method_of(reservations, method))
-        for method in ("commit", "examined", "fits")
+        for method in ("commit", "violation")
     },
     "Ledger.release": ValidCall(lambda: {"session": 1}, through=method_of(holding, "release")),
     "Ledger.state": ValidCall(lambda: {"client": "camera"}, through=method_of(holding, "state")),
@@ -122,7 +118,6 @@ METHODS = {
     "StripeLayout.over": ValidCall(
         lambda: {"size": 400_000, "unit": 16 * KB, "agents": (0, 1, 2, 3, 4, 5), "group": 2}
     ),
-    "StripeLayout.period": ValidCall(lambda: {"rate": 400e3}, through=method_of(lambda: LAYOUT, "period")),
     "StripeLayout.replaced": ValidCall(
         lambda: {"failed": 1, "spare": 5}, through=method_of(lambda: LAYOUT, "replaced")
     ),
@@ -186,15 +181,12 @@ VALID_CALLS = {
         signed=("start", "failures"),
     ),
     "mediator.Widest": ValidCall(),
-    "mediator.check_seconds": ValidCall(lambda: {"cluster": cluster(), "layout": LAYOUT}),
     "mediator.evenly": ValidCall(lambda: {"cluster": cluster(), "request": REQUEST, "units": [16 * KB, 64 * KB]}),
-    "mediator.extra_write_bytes": ValidCall(lambda: {"layout": LAYOUT}),
     "mediator.fill": ValidCall(lambda: {"cluster": cluster(), "request": REQUEST, "policy": Economical()}),
-    "mediator.guaranteed_rate": ValidCall(_alone),
-    "mediator.rate_with_agent_down": ValidCall(lambda: {**_alone(), "failed": 3}),
-    "mediator.redundancy_cost": ValidCall(_alone),
+    "mediator.redundancy_cost": ValidCall(
+        lambda: {"cluster": cluster(), "layout": LAYOUT, "write": False, "confidence": 0.99}
+    ),
     "mediator.rehearse": ValidCall(lambda: {"cluster": cluster(), "plans": [PLAN, PLAN], "seed": 1}),
-    "mediator.storage_overhead": ValidCall(lambda: {"layout": LAYOUT}),
     "mediator.variable_load": ValidCall(
         lambda: {
             "cluster": cluster(),
@@ -248,8 +240,8 @@ NOT_ATTACKED |= dict.fromkeys(
             "Blocks.where",
             "Even.best",
             "Interval.of",
+            "StripeShapes.joined",
             "StripeShapes.where",
-            "Transfers.delayed",
             "Transfers.timed",
             "Transfers.where",
         )
