@@ -41,6 +41,11 @@ _SCHEME_REQUESTS = optional(Validator(least=100, most=10**8, whole=True))
 # Number of requests to the fastest brick in a run of streams.
 _STREAM_REQUESTS = 8_000
 _QUANTILES = {"p95": 0.95, "p99": 0.99}
+# cause of differences with sequential streams
+_OF_STREAMS = (
+    "a simulated stream arrives at regular times, and the drives have no read-ahead, so that an access which follows another "
+    "one of the stream at once waits for a revolution"
+)
 # factor of the length of runs that confirm a difference
 _LONGER = 4
 
@@ -207,7 +212,7 @@ def check_schemes(
                 measures=by_stream(len(tenants)) if tenants else (),
                 rate=needs.rate,
                 limits=limits,
-                cause=one.scheme.caveat,
+                cause=_OF_STREAMS if needs.streams else one.scheme.caveat,
                 with_seed=partial(with_streams, needs, one.scheme, scenario) if needs.streams else None,
                 tenants=tuple(tenants),
             )

@@ -143,7 +143,7 @@ def test_the_work_of_a_stream_is_its_bytes_divided_by_the_disks():
             assert found.rate == pytest.approx(expected)
             after = one.scheme.after_loss(1.0)
             if after is not None:
-                lost = background_of(needs, timing, one.scheme, after).rate
+                lost = background_of(needs, timing, one.scheme, after=after).rate
                 assert lost == pytest.approx(expected * (1 if writes else 1 + 1 / after.disks))
 
 
@@ -212,7 +212,7 @@ def test_a_trace_becomes_its_reads_and_writes():
         one = found[name]
         assert one.rate == pytest.approx(np.count_nonzero(which) / lasts)
         assert one.rate * sum(size * share for size, share in one.sizes) == pytest.approx(sizes[which].sum() / lasts)
-        assert len(one.sizes) <= 9 and one.read_share == (name == "reads")
+        assert len(one.sizes) <= 20 and one.read_share == (name == "reads")
     assert sum(one.rate for one in tenants_of(trace, rate=50.0)) == pytest.approx(50.0)
     few = request_trace(np.arange(4.0), np.zeros(4, int), np.arange(4) * 8192, [4096, 4096, 8192, 4096], [True] * 4)
     (only,) = tenants_of(few)
@@ -308,10 +308,12 @@ def test_streams_that_overload_the_disks_are_named_with_a_true_remedy():
 
 def test_the_rate_of_a_warning_leaves_the_disks_as_busy_as_it_says():
     for stream in (1e6, 300e6):
-        answer = ranked(rate=1300.0, streams=[SequentialStream("backup", stream)])
+        streams = [SequentialStream("backup", stream)]
+        most = max(one.throughput for one in ranked(rate=100.0, streams=streams).ranking)
+        answer = ranked(rate=0.96 * most, streams=streams)
         (line,) = (warning for warning in answer.warnings if "leave the disks 80% busy" in warning)
         rate = float(line.split("uncertain; ")[1].split(" requests/s")[0])
-        then = by_name(ranked(rate=rate, streams=[SequentialStream("backup", stream)]))
+        then = by_name(ranked(rate=rate, streams=streams))
         assert then[answer.recommended.name].utilization == pytest.approx(0.8, abs=0.03)
 
 
@@ -355,7 +357,7 @@ def test_only_written_sizes_are_warned_about():
 @pytest.mark.optimized
 def test_a_simulated_stream_of_full_stripes_agrees():
     """The data disks of a group divide each chunk, in the formula and in the simulation."""
-    answer = ranked(rate=20.0, size=2.0**20, streams=[SequentialStream("backup", 300e6)])
+    answer = ranked(rate=20.0, size=2.0**20, streams=[SequentialStream("backup", 60e6)])
     picked = tuple(one for one in answer.ranking if one.name == "RAID 50, 2 x 5+1, full stripes")
     check = replace(answer, ranking=picked).check(schemes=1, seeds=4, requests=6000)
     (row,) = (row for row in check.rows if row.measure == "mean")
