@@ -70,23 +70,23 @@ def test_schemes_have_the_usual_names_capacities_and_redundancy():
         assert str(scheme) == name
         assert scheme.usable(1.0) == pytest.approx(usable)
         assert scheme.tolerates == tolerates
-        np.testing.assert_allclose(scheme.degraded(1.0, 0.01, 0.011), degraded)
+        np.testing.assert_allclose(scheme.degraded(1.0, 0.01, 0.011, 0.01), degraded)
 
 
 @pytest.mark.parametrize(("group", "parities"), [(3, 1), (4, 1), (12, 1), (4, 2), (12, 2), (6, 3)])
 def test_the_cost_of_a_lost_disk_agrees_with_counting(group, parities):
-    """Send every request to every row of a group once, with disk 0 lost. A read costs 1, and a write 1.1.
+    """Send every request to every row of a group once, with disk 0 lost. A read costs 1, a write 1.1, and a read before a write 0.9.
 
     A write tries every set of units that suffices to calculate the new parity: its old data with the old parity that it
     replaces, all other data, or any units from which lost data can be calculated.
     """
-    reads, read, write = 0.6, 1.0, 1.1
+    reads, read, write, first = 0.6, 1.0, 1.1, 0.9
     data, work, before = group - parities, 0.0, 0.0
     for turn in range(group):
         held = [(turn + place) % group for place in range(group)]
         row, parity = held[parities:], held[:parities]
         for disk in row:
-            before += reads * read + (1 - reads) * (min(1 + parities, data - 1) * read + (1 + parities) * write)
+            before += reads * read + (1 - reads) * (min(1 + parities, data - 1) * first + (1 + parities) * write)
             # any `data` disks suffice for a read of lost data
             work += reads * read * (data if disk == 0 else 1)
             there = [one for one in (disk, *parity) if one != 0]
@@ -95,8 +95,10 @@ def test_the_cost_of_a_lost_disk_agrees_with_counting(group, parities):
             if disk != 0:
                 # without the other parity, there is nothing to calculate
                 suffice.append(there if len(there) > 1 else [])
-            work += (1 - reads) * (min(map(len, suffice)) * read + len(there) * write)
-    assert Parity(group, parities).degraded(reads, read, write) == pytest.approx(work / (group - 1) / (before / group))
+            work += (1 - reads) * (min(map(len, suffice)) * first + len(there) * write)
+    assert Parity(group, parities).degraded(reads, read, write, first) == pytest.approx(
+        work / (group - 1) / (before / group)
+    )
 
 
 @pytest.mark.parametrize("load", [{"rate": 300.0}, {"outstanding": 48}])

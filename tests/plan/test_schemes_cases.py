@@ -258,7 +258,7 @@ def test_the_load_after_a_loss_agrees_with_counting(full, group, parities, count
             used = [unit] if unit != 0 else [one for one in row if one != 0][:data]
             work += np.bincount(used, minlength=count)
     before = rows.size * data / count
-    after = SpreadParity(group, parities, groups, full, count).degraded(1.0, 1.0, 1.1)
+    after = SpreadParity(group, parities, groups, full, count).degraded(1.0, 1.0, 1.1, 1.0)
     assert work[1:].sum() / (count - 1) == pytest.approx(before * after, rel=1e-6)
 
 
