@@ -279,7 +279,7 @@ def test_an_infeasible_question_names_the_constraint_and_the_remedy(question, me
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({}, "load: give rate, in requests a second, or outstanding"),
+        ({}, "load: give rate, in requests a second, outstanding"),
         ({"rate": 10.0, "outstanding": 4}, "load: give rate"),
         ({"rate": -1.0}, "rate -1 requests/s"),
         ({"rate": 10.0, "data": 0.0}, "data 0 bytes"),
