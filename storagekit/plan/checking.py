@@ -18,6 +18,7 @@ from storagekit.plan.sharing_question import SharesQuestion, numbers
 from storagekit.plan.simulating import (
     MEAN,
     OVERLOAD,
+    arrival_rate,
     layout_requests,
     layout_scenario,
     require_simulated,
@@ -210,7 +211,7 @@ def check_schemes(
                 # two transients of six
                 warm_up=length // 3,
                 measures=by_stream(len(tenants)) if tenants else (),
-                rate=needs.rate,
+                rate=arrival_rate(needs),
                 limits=limits,
                 cause=_OF_STREAMS if needs.streams else one.scheme.caveat,
                 with_seed=partial(with_streams, needs, one.scheme, scenario) if needs.streams else None,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.disk_load import Background, Operation
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, all_of, saturation_rate
+from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, all_of, disk_demand
 from storagekit.analytic.array.loaded import loaded_by_class as checked_loaded_by_class
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
@@ -19,7 +19,7 @@ from storagekit.core.validation import unchecked
 from storagekit.plan.answer import finite
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
-from storagekit.plan.streaming import background_of, growth_after_loss, used_share
+from storagekit.plan.streaming import background_of, growth_after_loss, requests_of_disk, used_share
 
 # the arguments have been validated
 loaded_by_class = unchecked(checked_loaded_by_class)
@@ -28,6 +28,8 @@ SLACK = 1 + 1e-6
 # Estimated utilization from which a scheme counts as overloaded without a simulation. The choice of the nearer copy can
 # at most halve the service time.
 _HOPELESS = 2.0
+# transfer times of each size; see `Requirements.transfers`
+_TIMES = 2
 # requests a second of an idle array, and number of steps of the search for the largest rate
 _IDLE, _HALVINGS = 1e-6, 12
 # seeds of the simulations of schemes without a formula
@@ -204,7 +206,7 @@ def _used(needs: Requirements, schemes: Sequence[Scheme]) -> NDArray:
 def _transfers(needs: Requirements, schemes: Sequence[Scheme], used: NDArray) -> NDArray:
     """Return the transfer times of each scheme, `[scheme, size, 2]`. See `Requirements.transfers`."""
     ways = np.array([one.shape.ways for one in schemes], int)
-    found = np.empty((len(schemes), len(needs.sizes), 2))
+    found = np.empty((len(schemes), len(needs.sizes), _TIMES))
     for each in set(ways.tolist()):
         found[ways == each] = needs.transfers(used[ways == each], each)
     return found
@@ -212,13 +214,16 @@ def _transfers(needs: Requirements, schemes: Sequence[Scheme], used: NDArray) ->
 
 def sizes_on(needs: Requirements, schemes: Sequence[Scheme], used: NDArray) -> list[TransferSizes]:
     """Return the transfer times of the accesses of each scheme. used: share of each disk that is used, `[scheme]`."""
-    times = _transfers(needs, schemes, used)
-    each = times.shape[-1]
-    shares = np.repeat(needs.shares, each) / each
+    times, shares = _transfers(needs, schemes, used), _of_times(needs.shares)
     return [
-        TransferSizes(seconds, shares, np.repeat(again_of(needs, scheme), each))
+        TransferSizes(seconds, shares, np.repeat(again_of(needs, scheme), _TIMES))
         for scheme, seconds in zip(schemes, times.reshape(len(schemes), shares.size), strict=True)
     ]
+
+
+def _of_times(shares: NDArray | Sequence[float]) -> NDArray:
+    """Return the share of the requests with each transfer time, from the share of each size."""
+    return np.repeat(shares, _TIMES) / _TIMES
 
 
 def again_of(needs: Requirements, scheme: Scheme) -> NDArray:
@@ -235,10 +240,9 @@ def classes_of(needs: Requirements, operations: Sequence[tuple[Operation, ...]] 
     operations: kinds of the requests of each class, if the layout alone does not determine them.
     """
     found = []
-    for number, (_, share, reads, sizes) in enumerate(needs.classes()):
-        # each size has two transfer times
-        own = None if sizes is None else tuple(np.repeat(sizes, 2) / 2)
-        found.append(RequestClass(share, reads, own, operations[number] if operations else None))
+    for number, one in enumerate(needs.mixes):
+        sizes = None if one.sizes is None else tuple(_of_times(one.sizes))
+        found.append(RequestClass(one.share, one.read_share, sizes, operations[number] if operations else None))
     return tuple(found)
 
 
@@ -321,11 +325,12 @@ def _throughput(
     sizes: TransferSizes,
     classes: tuple[RequestClass, ...],
 ) -> float:
-    """Return the largest rate of requests beside the streams. With more requests, streams need more seeks."""
+    """Return the largest rate of requests that streams allow. With more requests, streams need more seeks."""
+    assert needs.rate is not None
+    accesses = requests_of_disk(needs, scheme) / needs.rate
 
     def most(rate: float) -> float:
-        background = background_of(replace(needs, rate=rate), timing, scheme)
-        return saturation_rate(
+        found = disk_demand(
             timing,
             scheme.shape,
             reach,
@@ -334,8 +339,9 @@ def _throughput(
             disks=scheme.disks,
             rate=rate,
             depth=needs.queue_depth,
-            background=background,
+            background=background_of(needs, timing, scheme, others=accesses * rate),
         )
+        return found.saturation(rate)
 
     least, last = 0.0, most(_IDLE)
     for _ in range(_HALVINGS if last > 0 else 0):
@@ -430,7 +436,7 @@ def _predictions(
     busy = streams or [0.0] * len(schemes)
     times = zip(transfer.tolist(), transfer.tolist(), transfer.tolist(), strict=True)
     if sizes:
-        shares = [np.repeat(each, 2) / 2 for each in needs.shares_by_operation]
+        shares = [_of_times(each) for each in needs.shares_by_operation]
         times = (tuple(float(each.seconds @ share) for share in (each.shares, *shares)) for each in sizes)
     each = zip(schemes, figures, times, seeks.tolist(), moved.tolist(), busy, strict=True)
     return [_prediction(needs, timing, *one) for one in each]

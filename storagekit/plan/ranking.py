@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from storagekit.plan.tenants import (
     different_streams,
     different_tenants,
     sizes_of,
-    together,
+    total_of,
 )
 
 _FAMILIES = "SRArrays(), ParityRAID(), Code(8, 3), ReplicatedBricks(), Protocols() or SplitTransfers()"
@@ -90,10 +89,10 @@ def schemes(
         Number of requests among which a disk selects the one with the shortest access time, if `rate` is given: 1 to 256,
         32 for disks with command queueing (NCQ). By default 1: the disks serve requests in order of arrival (FCFS).
     tenants : sequence of Tenant, optional
-        Several users of the array, each with a rate, sizes, a share of reads, and limits of its own, in place of `rate`,
-        `size` and `read_share`. `mean` and `p99` then limit the response times of all requests together.
+        Several users of the array, in place of `rate`, `size` and `read_share`. A tenant has a rate, sizes, a share of reads
+        and limits. `mean` and `p99` then limit the response times of all requests together.
     streams : sequence of SequentialStream, optional
-        Sequential streams beside the requests, such as a backup, at a rate in bytes a second each.
+        Sequential streams in addition to the requests, such as a backup, each with a rate in bytes a second.
     chunk : float
         Bytes that a stream reads or writes of a disk at once, 512 bytes to 16 MB, and at least the largest request; by
         default 1 MB.
@@ -119,11 +118,7 @@ def schemes(
     'RAID 10'
     """
     tenants = different_tenants("tenants", tenants)
-    if tenants:
-        given = {"rate": rate, "outstanding": outstanding, "size": size, "read_share": read_share}
-        rate, sizes, read_share = _of_tenants(tenants, given)
-    else:
-        sizes, read_share = sizes_of(4 * KB if size is None else size), 1.0 if read_share is None else read_share
+    rate, sizes, read_share = _requests(tenants, rate, outstanding, size, read_share)
     needs = Requirements(
         drive,
         disks,
@@ -142,22 +137,13 @@ def schemes(
         different_streams("streams", streams),
         chunk,
     )
+    scheduler = _scheduler(scheduler, needs)
     if goal is None:
         goal = MinMean() if outstanding is None else MaxThroughput()
-    if scheduler is not None and outstanding is None:
-        raise InputError(
-            "scheduler with rate: requests that arrive at a rate are served in order of arrival; leave the scheduler out, or "
-            "give queue_depth=32 for disks that select the nearest of 32 requests"
-        )
-    scheduler = RLOOK() if scheduler is None else scheduler
-    families = default_families(needs.drive, needs.tolerate) if families is None else families
-    families = [families] if isinstance(families, Family) else families
-    _check(goal, families, scheduler)
-    _require_formulas(needs, families)
+    families = _families(needs, families)
+    _check(needs, goal, families)
     met, refused = found(needs, goal, families, scheduler)
-    every = next(surviving(needs, needs.affordable, families), [])
-    small = [one for one in every if not holds(needs, one)]
-    long = [one for one in every if holds(needs, one) and not turns_in_time(needs, one)]
+    small, long = _left_out(needs, families)
     return SchemesAnswer(
         needs=needs,
         goal=goal,
@@ -165,40 +151,70 @@ def schemes(
         families=tuple(families),
         ranking=tuple(sorted(met, key=partial(order_of, needs, goal))),
         refused=tuple(sorted(refused, key=partial(_nearness, goal))),
-        small=tuple(dict.fromkeys(str(one) for one in small)),
-        long=tuple(dict.fromkeys(str(one) for one in long)),
+        small=small,
+        long=long,
         binding=_binding(needs, goal, met, refused, families),
     )
 
 
-def _of_tenants(
-    every: Sequence[Tenant], given: Mapping[str, Any]
-) -> tuple[float, tuple[tuple[float, float], ...], float]:
-    """Return the rate, the sizes with shares, and the share of reads of all tenants.
+def _left_out(needs: Requirements, families: Sequence[Family]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of schemes that are too small, and of schemes whose largest transfer is too long."""
+    every = next(surviving(needs, needs.affordable, families), [])
+    small = [one for one in every if not holds(needs, one)]
+    long = [one for one in every if holds(needs, one) and not turns_in_time(needs, one)]
+    return tuple(dict.fromkeys(map(str, small))), tuple(dict.fromkeys(map(str, long)))
 
-    given: arguments for all requests, by name. Raises InputError if one is not None.
+
+def _requests(
+    tenants: Sequence[Tenant],
+    rate: float | None,
+    outstanding: int | None,
+    size: float | Mapping[float, float] | None,
+    read_share: float | None,
+) -> tuple[float | None, tuple[tuple[float, float], ...], float]:
+    """Return the rate of all requests, their sizes with shares, and the share of reads.
+
+    Raises InputError if an argument for all requests is given with tenants.
     """
+    if not tenants:
+        return rate, sizes_of(4 * KB if size is None else size), 1.0 if read_share is None else read_share
+    given = {"rate": rate, "outstanding": outstanding, "size": size, "read_share": read_share}
     for name, value in given.items():
         if value is not None:
-            raise InputError(f"{name} with tenants: each tenant has its own; leave {name} out")
-    return together(every)
+            raise InputError(f"{name} with tenants: tenants have their own requests; leave {name} out")
+    return total_of(tenants)
 
 
-def _require_formulas(needs: Requirements, families: Sequence[Family]) -> None:
-    """Raise InputError if a family without formulas is asked about tenants or streams."""
+def _scheduler(scheduler: Scheduler | None, needs: Requirements) -> Scheduler:
+    """Return the scheduler for outstanding requests, by default RLOOK. Raises InputError for another kind of load."""
+    if scheduler is None:
+        return RLOOK()
+    if needs.outstanding is None:
+        raise InputError(
+            "scheduler with rate: requests that arrive at a rate are served in order of arrival; leave the scheduler out, or "
+            "give queue_depth=32 for disks that select the nearest of 32 requests"
+        )
+    return instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
+
+
+def _families(needs: Requirements, families: Family | Sequence[Family] | None) -> Sequence[Family]:
+    """Return the families to rank, by default the default families of the drive."""
+    if families is None:
+        return default_families(needs.drive, needs.tolerate)
+    return [families] if isinstance(families, Family) else families
+
+
+def _check(needs: Requirements, goal: Objective, families: Sequence[Family]) -> None:
+    """Raise InputError for a wrong goal or family, or for families without formulas with tenants or streams."""
+    instance_of(Objective, "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()")("goal", goal)
+    if not several(instance_of(Family, _FAMILIES), of="families")("families", families):
+        raise InputError(f"families: none; give {_FAMILIES}")
     simulated = [one for one in families if isinstance(one, Protocols | SplitTransfers)]
     if simulated and (needs.tenants or needs.streams):
         raise InputError(
             f"{type(simulated[0]).__name__}() with tenants or streams: its schemes have no formula, and are simulated with "
             "requests of one kind; leave this family out"
         )
-
-
-def _check(goal: Objective, families: Sequence[Family], scheduler: Scheduler) -> None:
-    instance_of(Objective, "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()")("goal", goal)
-    if not several(instance_of(Family, _FAMILIES), of="families")("families", families):
-        raise InputError(f"families: none; give {_FAMILIES}")
-    instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
 
 def _binding(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from storagekit.plan.tenants import (
     Tenant,
     different_streams,
     different_tenants,
-    together,
+    total_of,
 )
 from storagekit.plan.transfers import ZoneTransfers, paged
 
@@ -40,6 +40,17 @@ _DISKS = COUNT.up_to(MOST_DISKS, "; plan one of several equal arrays")
 MOST_OUTSTANDING = 1_000_000
 # NCQ has 32 commands; a simulation has some thousand requests at once
 _DEPTHS = COUNT.up_to(256)
+
+
+class RequestMix(NamedTuple):
+    """The requests of a tenant: share among all requests, share of reads, and share of each size of the requirements.
+
+    `sizes` is None if the shares are those of all requests.
+    """
+
+    share: float
+    read_share: float
+    sizes: tuple[float, ...] | None
 
 
 @dataclass(frozen=True)
@@ -142,15 +153,13 @@ class Requirements:
         """Return the number of sectors of the smallest request."""
         return min(sectors(size) for size, _ in self.sizes)
 
-    def classes(self) -> tuple[tuple[str, float, float, tuple[float, ...] | None], ...]:
-        """Return the tenants: name, share of the requests, share of reads, and share of each size; one if there are none.
-
-        The shares of the sizes are None if all requests are of one tenant.
-        """
+    @cached_property
+    def mixes(self) -> tuple[RequestMix, ...]:
+        """Return the requests of each tenant; without tenants, one mix of all requests."""
         if not self.tenants:
-            return (("", 1.0, self.read_share, None),)
+            return (RequestMix(1.0, self.read_share, None),)
         total, sizes = sum(one.rate for one in self.tenants), [size for size, _ in self.sizes]
-        return tuple((one.name, one.rate / total, one.read_share, one.shares_of(sizes)) for one in self.tenants)
+        return tuple(RequestMix(one.rate / total, one.read_share, one.shares_of(sizes)) for one in self.tenants)
 
     def grown(self, data: float, load: float) -> "Requirements":
         """Return the requirements with `data` bytes, and with `load` times the rate of requests and of streams."""
@@ -172,7 +181,7 @@ class Requirements:
             share, reads_left = _missed(hits, one.read_share)
             if share > 0:
                 behind.append(replace(one, rate=one.rate * share, read_share=reads_left, mean=None, p99=None))
-        _, sizes, _ = together(behind)
+        _, sizes, _ = total_of(behind)
         rate = self.rate * left
         return replace(self, rate=rate, read_share=reads, sizes=sizes, mean=None, tail=None, tenants=tuple(behind))
 
@@ -223,7 +232,7 @@ class Requirements:
             return self.shares, self.shares
         found = []
         for writes in (False, True):
-            every = [(share * ((1 - reads) if writes else reads), sizes) for _, share, reads, sizes in self.classes()]
+            every = [(one.share * (1 - one.read_share if writes else one.read_share), one.sizes) for one in self.mixes]
             total = sum(share for share, _ in every)
             mixed = sum(share * np.array(sizes) for share, sizes in every)
             found.append(mixed / total if total else self.shares)

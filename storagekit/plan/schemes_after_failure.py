@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from storagekit.analytic.array.disk_load import Background, BackgroundAccesses, Operation
-from storagekit.analytic.array.loaded import Loaded, all_of, overloaded
+from storagekit.analytic.array.loaded import Loaded, all_of, disk_demand
 from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.binding import Binding
@@ -260,13 +260,13 @@ class _AfterFailure(NamedTuple):
     def _fastest(self) -> float:
         """Return the largest rate of a rebuild that the disks can keep, bytes restored a second."""
         after = self.after
-        if overloaded(**self._question(after.shape, after.disks, after.share, self._streams())):
+        if disk_demand(**self._question(after.shape, after.disks, after.share, self._streams())).overloaded:
             return 0.0
         least, most = 0.0, float(self.needs.sequential_rate(self._used)) * (1 if after.replaced else after.disks)
         for _ in range(_HALVINGS):
             middle = (least + most) / 2
             question = self._question(after.shape, after.disks, after.share, self._background(middle))
-            least, most = (least, middle) if overloaded(**question) else (middle, most)
+            least, most = (least, middle) if disk_demand(**question).overloaded else (middle, most)
         return least
 
     @property
@@ -354,5 +354,5 @@ class _AfterFailure(NamedTuple):
     @property
     def _operations(self) -> list[tuple[Operation, ...]]:
         """Return the kinds of the requests of each tenant after the loss; empty if the layout alone determines them."""
-        after = [self.scheme.after_loss(reads) for _, _, reads, _ in self.needs.classes()]
+        after = [self.scheme.after_loss(one.read_share) for one in self.needs.mixes]
         return [one.operations for one in after if one is not None and one.operations is not None]

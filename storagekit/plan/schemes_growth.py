@@ -178,7 +178,9 @@ class _Growth(NamedTuple):
         (one,) = predict(needs, self.timing, [scheme], self.scheduler, scheme.disks)
         if not math.isfinite(one.mean):
             return Limit("load", f"of {one.throughput:.0f} requests/s")
-        for limit in exceeded(needs, one)[:1]:
+        limits = exceeded(needs, one)
+        if limits:
+            limit = limits[0]
             name = {"mean": "mean", "p99": "99th percentile"}[limit.measure]
             whose = f" of {limit.tenant}" if limit.tenant else ""
             return Limit(name, f"response time{whose} of {limit.limit / MS:g} ms")

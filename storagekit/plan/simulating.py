@@ -198,12 +198,21 @@ def _requests(needs: Requirements, scheme: Scheme, unit: int, room: float) -> Ra
     # requests are aligned to whole units, so that no request crosses a boundary
     local, alignment = max(1.0, room / needs.data), scheme.alignment(unit)
     sizes, models, shares = [size for size, _ in needs.sizes], [], []
-    for _, share, reads, own in needs.classes():
-        mix = needs.shares.tolist() if own is None else own
-        pairs = [(size, each) for size, each in zip(sizes, mix, strict=True) if each > 0]
-        models.append(RandomRequests(MixedSizes(*map(tuple, zip(*pairs, strict=True))), reads, local, alignment))
-        shares.append(share)
+    for one in needs.mixes:
+        mix = needs.shares.tolist() if one.sizes is None else one.sizes
+        own = MixedSizes(
+            *zip(*((size, share) for size, share in zip(sizes, mix, strict=True) if share > 0), strict=True)
+        )
+        models.append(RandomRequests(own, one.read_share, local, alignment))
+        shares.append(one.share)
     return MixedRequests(models, shares) if needs.tenants else models[0]
+
+
+def arrival_rate(needs: Requirements) -> float | None:
+    """Return the number of requests of users and streams a second in a simulation; None with outstanding requests."""
+    if needs.rate is None:
+        return None
+    return needs.rate + sum(one.rate for one in needs.streams) / (scheme_unit(needs) * SECTOR)
 
 
 def require_simulated(needs: Requirements, scheme: Scheme) -> None:

@@ -188,7 +188,7 @@ def _different(label: str, found: tuple) -> tuple:
     return found
 
 
-def together(every: Sequence[Tenant]) -> tuple[float, tuple[tuple[float, float], ...], float]:
+def total_of(every: Sequence[Tenant]) -> tuple[float, tuple[tuple[float, float], ...], float]:
     """Return the rate of several tenants together, the sizes of their requests with shares, and the share of reads."""
     rate = sum(one.rate for one in every)
     shares: dict[float, float] = {}

@@ -1,10 +1,10 @@
 """Transfer times of requests at random addresses of a drive, in closed form.
 
-In a zone whose tracks have `s` sectors, of which `d` hold data, `n` sectors pass under the head in n / s revolutions.
+In a zone whose tracks have `s` sectors, `d` of them with data, `n` sectors pass under the head in n / s revolutions.
 Requests begin at random pages of 4 KB. Counted from the beginning of a track, a page begins at any multiple of g sectors,
 plus a constant of the zone, where g is the largest common divisor of a page, of `d`, and of the sectors that share
-spares. Of the n - 1 inner limits of sectors, only those at multiples of g can be track boundaries, and each is one with
-the probability g / d. At a boundary the platter turns past the skew and the spare sectors of the track.
+spares. A request has n - 1 inner limits of sectors. Limits at multiples of g are track boundaries with the probability
+g / d, and other limits never are. At a boundary the platter turns past the skew and the spare sectors of the track.
 """
 
 from dataclasses import dataclass

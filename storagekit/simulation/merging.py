@@ -77,15 +77,10 @@ def regular_arrivals(
         If there would be more than 10 million requests.
     """
     period = sectors * SECTOR / rate
-    lasts = max(last, period) if most is None else min(max(last, period), most * period)
-    require(
-        lasts <= _MOST * period,
-        what,
-        rate,
-        f"at most {_MOST * sectors * SECTOR / lasts:.3g}, for at most {_MOST} requests",
-        "bytes/s",
-    )
-    return np.arange(draw.uniform(0, period), min(last, lasts), period)
+    end = last if most is None else min(last, most * period)
+    limit = _MOST * sectors * SECTOR / max(end, period)
+    require(end <= _MOST * period, what, rate, f"at most {limit:.3g}, for at most {_MOST} requests", "bytes/s")
+    return np.arange(draw.uniform(0, period), end, period)
 
 
 def background_requests(

@@ -112,7 +112,7 @@ def mixed_scenario(
     '10 MB/s'
     """
     arriving = [users_requests(system, users, rate, requests, seed)]
-    capacity = int(np.max(np.asarray(system.placement.capacity(system.drive))))
+    capacity = int(system.placement.capacity(system.drive))
     room, draw = capacity if data is None else min(capacity, int(data / SECTOR)), np.random.default_rng(seed)
     for number, one in enumerate(streams, users.stream_count):
         places = room // one.sectors

@@ -75,10 +75,11 @@ def test_schemes_have_the_usual_names_capacities_and_redundancy():
 
 @pytest.mark.parametrize(("group", "parities"), [(3, 1), (4, 1), (12, 1), (4, 2), (12, 2), (6, 3)])
 def test_the_cost_of_a_lost_disk_agrees_with_counting(group, parities):
-    """Send every request to every row of a group once, with disk 0 lost. A read costs 1, a write 1.1, and a read before a write 0.9.
+    """Send every request to every row of a group once, with disk 0 lost.
 
-    A write tries every set of units that suffices to calculate the new parity: its old data with the old parity that it
-    replaces, all other data, or any units from which lost data can be calculated.
+    A read costs 1, a write 1.1, and a read before a write 0.9. A write tries every set of units that suffices to calculate
+    the new parity: its old data with the old parity that it replaces, all other data, or any units from which lost data can
+    be calculated.
     """
     reads, read, write, first = 0.6, 1.0, 1.1, 0.9
     data, work, before = group - parities, 0.0, 0.0

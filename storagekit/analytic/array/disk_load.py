@@ -176,7 +176,7 @@ class Background:
         return max((one.seconds for one in self.kinds), default=0.0)
 
     def moments(self, services: ServiceTimes) -> NDArray:
-        """Return the mean and the mean square of the time of an access, `[2]`; 0 if there are none."""
+        """Return the mean and the mean square of the time of an access, `[2]`; 0 without such accesses."""
         if not self.rate:
             return np.zeros(2)
         return sum(((one.rate / self.rate) * one.moments(services) for one in self.kinds), np.zeros(2))

@@ -248,7 +248,7 @@ def loaded_by_class(
     Parameters
     ----------
     spindle, shape, reach, sizes, disks, rate, depth, background
-        See `loaded`; `rate` is that of all classes together.
+        See `loaded`; `rate` is the rate of all classes together.
     classes : tuple of RequestClass
         The classes, whose shares sum to 1.
 
@@ -263,7 +263,7 @@ def loaded_by_class(
         If an argument has the wrong type or is out of range, or the shares do not sum to 1.
     """
     _require_classes(shape, sizes, classes)
-    one = _disk(spindle, shape, reach, sizes, disks, rate, depth, background, classes)
+    one = disk_demand(spindle, shape, reach, sizes, classes, disks=disks, rate=rate, depth=depth, background=background)
     saturation = one.saturation(rate)
     if one.overloaded:
         none = np.empty(0)
@@ -282,38 +282,6 @@ def all_of(classes: Sequence[RequestClass], found: Sequence[Loaded]) -> Loaded:
     shares = np.array([one.share for one in classes])
     within = shares @ np.array([one.within for one in found])
     return replace(first, mean=float(shares @ [one.mean for one in found]), within=within)
-
-
-def overloaded(
-    spindle: Spindle,
-    shape: Shape,
-    reach: float,
-    sizes: TransferSizes,
-    classes: tuple[RequestClass, ...],
-    *,
-    disks: int,
-    rate: float,
-    depth: int = 1,
-    background: Background = NO_BACKGROUND,
-) -> bool:
-    """Return whether an array is overloaded, without its response times. See `loaded_by_class`."""
-    return _disk(spindle, shape, reach, sizes, disks, rate, depth, background, classes).overloaded
-
-
-def saturation_rate(
-    spindle: Spindle,
-    shape: Shape,
-    reach: float,
-    sizes: TransferSizes,
-    classes: tuple[RequestClass, ...],
-    *,
-    disks: int,
-    rate: float,
-    depth: int = 1,
-    background: Background = NO_BACKGROUND,
-) -> float:
-    """Return the arrival rate at which an array is overloaded, without response times. See `loaded_by_class`."""
-    return _disk(spindle, shape, reach, sizes, disks, rate, depth, background, classes).saturation(rate)
 
 
 def _require_classes(shape: Shape, sizes: TransferSizes, classes: Sequence[RequestClass]) -> None:
@@ -341,10 +309,19 @@ def _of_classes(
 
 
 @dataclass(frozen=True)
-class _Disk:
-    """The load of a disk, and its demand: the share of the time for which it would be busy in saturation.
+class DiskDemand:
+    """The load of a disk, and the share of the time for which it would be busy in saturation.
 
-    background: part of the demand by accesses that belong to no request. overloaded: whether the queue grows without limit.
+    Parameters
+    ----------
+    load : DiskLoad or _Ways
+        The load.
+    demand : float
+        The share of the time.
+    background : float
+        Part of `demand` for accesses that belong to no request.
+    overloaded : bool
+        Whether the queue grows without limit.
     """
 
     load: "DiskLoad | _Ways"
@@ -353,23 +330,24 @@ class _Disk:
     overloaded: bool
 
     def saturation(self, rate: float) -> float:
-        """Return the arrival rate at which the demand is 1; `rate` has this demand."""
+        """Return the arrival rate at which the demand is 1. rate: the arrival rate that causes this demand."""
         # without the accesses of the background, the demand is in proportion to the rate
         return rate * max(0.0, 1 - self.background) / max(self.demand - self.background, 1e-300)
 
 
-def _disk(
+def disk_demand(
     spindle: Spindle,
     shape: Shape,
     reach: float,
     sizes: TransferSizes,
+    classes: tuple[RequestClass, ...],
+    *,
     disks: int,
     rate: float,
-    depth: int,
-    background: Background,
-    classes: tuple[RequestClass, ...],
-) -> _Disk:
-    """Return the load of a disk. For the arguments, see `loaded_by_class`."""
+    depth: int = 1,
+    background: Background = NO_BACKGROUND,
+) -> DiskDemand:
+    """Return the demand of a disk without response times. For the arguments, see `loaded_by_class`."""
     kinds = tuple(kind for one in classes for kind in one.kinds(shape))
     if any(one.sizes is not None for one in classes):
         sizes = _sizes_of_accesses(sizes, kinds)
@@ -389,11 +367,11 @@ def _disk(
     if depth > 1:
         return _selecting(ways, depth)
     others = background.busy(services)
-    return _Disk(ways, arrivals * ways.moment(1.0, 1) + others, others, ways.busy >= 1)
+    return DiskDemand(ways, arrivals * ways.moment(1.0, 1) + others, others, ways.busy >= 1)
 
 
 def _sizes_of_accesses(sizes: TransferSizes, kinds: Sequence[Operation]) -> TransferSizes:
-    """Return transfer sizes with the shares of the accesses that read, and of those that write, of all kinds of requests."""
+    """Return transfer sizes with the shares of all accesses that read, and of all accesses that write."""
     own = np.array([sizes.shares if one.sizes is None else one.sizes for one in kinds])
     every = np.array([[one.share * one.reads, one.share * one.writes] for one in kinds]).T @ own
     total = every.sum(axis=1)
@@ -402,7 +380,7 @@ def _sizes_of_accesses(sizes: TransferSizes, kinds: Sequence[Operation]) -> Tran
     return replace(sizes, shares=reads, written_shares=writes)
 
 
-def _selecting(ways: "_Ways", depth: int) -> _Disk:
+def _selecting(ways: "_Ways", depth: int) -> DiskDemand:
     """Return the load of a disk that selects the nearest of `depth` requests."""
     background = ways.background
     rate = ways.arrivals + background.rate
@@ -414,10 +392,10 @@ def _selecting(ways: "_Ways", depth: int) -> _Disk:
         first = np.arange(depth) == 0
         queue = command_queue(rate, np.where(first, gain[0], 1.0) * mean, np.where(first, gain[1], 1.0) * square)
     selecting = replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue)
-    return _Disk(selecting, rate * float(mean[-1]), background.saturated(ways.fine, depth), queue.busy >= 1)
+    return DiskDemand(selecting, rate * float(mean[-1]), background.saturated(ways.fine, depth), queue.busy >= 1)
 
 
-def _of_several_disks(load: DiskLoad, depth: int) -> _Disk:
+def _of_several_disks(load: DiskLoad, depth: int) -> DiskDemand:
     """Return the load of a disk of an array whose writes read before they write, or whose requests are divided."""
     demand, others = load.demand, load.background.busy(load.fine.services)
     if depth > 1:
@@ -425,7 +403,7 @@ def _of_several_disks(load: DiskLoad, depth: int) -> _Disk:
         demand, others = load.accesses * float(mean[-1]), load.background.saturated(load.fine, depth)
         queue = command_queue(load.accesses, mean, square)
         load = replace(load, fine=replace(load.fine, chances=queue.chances), queue=queue)
-    return _Disk(load, demand, others, demand >= 1)
+    return DiskDemand(load, demand, others, demand >= 1)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class TransferSizes:
         return self.seconds + self.again
 
     def shares_of(self, writes: bool) -> NDArray:
-        """Return the share of each size among the accesses that write, or among those that read."""
+        """Return the share of each size among the accesses that write, or among the accesses that read."""
         return self.shares if self.written_shares is None or not writes else self.written_shares
 
 

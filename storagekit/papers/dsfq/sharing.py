@@ -423,7 +423,7 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
     """Return the finding on theorem 3 at the shared brick of figure 9.
 
     The total rate of each stream is compared with its rate by theorem 3: the water level that follows from the service
-    of both streams at the other brick. Only runs in which g has service on both bricks count. The theorem holds if
+    of both streams at the other brick. Only runs with service of g on both bricks count. The theorem holds if
     every rate is within 5% of the rate by the theorem.
 
     Parameters

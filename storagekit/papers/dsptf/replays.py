@@ -125,7 +125,7 @@ def replays(
     system : TraceSystem
         The bricks.
     pieces : int
-        Number of equal pieces of the run, each of which is measured separately; by default 40.
+        Number of equal pieces of the run, which are measured separately; by default 40.
     together : bool
         Whether the popular data of a synthetic trace is contiguous, by default false.
     gaps : str, optional
@@ -177,7 +177,7 @@ def through(
     seeds : sequence of int
         Seeds of the runs of each setting.
     pieces : int
-        Number of equal pieces of the run, each of which is measured separately; by default 40.
+        Number of equal pieces of the run, which are measured separately; by default 40.
 
     Returns
     -------

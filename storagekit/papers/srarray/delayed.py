@@ -153,7 +153,7 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.
 class Disks:
     """Model of the contents of the disks: the newest version on each replica of each block.
 
-    A write makes a new version of a whole block. Versions are numbered in the order in which their first copy reaches a
+    A write makes a new version of a whole block. Versions are numbered by the time at which their first copy reaches a
     disk. A delayed copy has the newest version of the block.
     """
 
@@ -272,8 +272,8 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             sound,
             holds=sound == 1.0,
             note=(
-                "The value is the fraction of blocks that recovery from the table alone restores, in the run in which "
-                "it is smallest. The claim holds if all blocks are restored. A block is restored if every replica has "
+                "The value is the fraction of blocks that recovery from the table alone restores, the smallest of all "
+                "runs. The claim holds if all blocks are restored. A block is restored if every replica has "
                 "the same version, at least as new as the last acknowledged version. There are "
                 f"{int(data.attrs['crashes'])} crashes in all runs, simulated on a model of the disks."
             ),
@@ -282,7 +282,7 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
 
 
 def _entries(table: Pending) -> int:
-    """Return how many of the writes in a table have their first copy on disk."""
+    """Return the number of writes in a table whose first copy is on disk."""
     return int((table.order > 0).sum())
 
 
