@@ -616,7 +616,8 @@ def require(holds, label: str, value, limit: str, unit: str = "") -> None:
     InputError
         If the condition is false.
     """
-    if traced(holds) or np.all(holds):
+    # most conditions are plain: this path is only faster
+    if holds is True or traced(holds) or np.all(holds):
         return
     wrong = np.broadcast_to(value, np.shape(holds))[~np.asarray(holds)].flat[0] if np.ndim(holds) else value
     raise InputError(f"{label} {written(wrong)}{unit and f' {unit}'}: it must be {limit}")

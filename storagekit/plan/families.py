@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Annotated
 
 from storagekit.analytic.array.aspect import layouts
@@ -88,13 +89,18 @@ class ParityRAID(Family):
         validate_fields(self)
 
     def of(self, disks):
-        return [
+        return list(self._of(disks))
+
+    # each question tries 24 numbers of disks, and the next question tries most of them again
+    @lru_cache(maxsize=1024)  # noqa: B019
+    def _of(self, disks: int) -> tuple[Parity, ...]:
+        return tuple(
             Parity(group, parities, disks // group, full)
             for full in ((False, True) if self.full_stripes else (False,))
             for parities in range(1, self.parities + 1)
             for group in range(parities + 2, min(self.group, MOST_PARTS if full else self.group, disks) + 1)
             if disks % group == 0
-        ]
+        )
 
 
 @dataclass(frozen=True)

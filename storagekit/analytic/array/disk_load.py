@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -66,6 +66,7 @@ class Operation:
             )
 
 
+@lru_cache(maxsize=1024)
 def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
     """Return the reads and the writes of a layout, each if its share is above 0.
 

@@ -69,6 +69,8 @@ from storagekit.core.validation import (
 
 # rounds of the search for the gain of a choice among idle heads, with command queueing
 _GAINS = 2
+# number of points of the time grid of service times
+_POINTS = 1025
 # largest number of iterations of the search for the utilization, and the change that ends it
 _ROUNDS, _SETTLED = 60, 1e-9
 
@@ -356,7 +358,9 @@ def disk_demand(
     arc = float(np.asarray(spindle.revolution)) / shape.replicas
     services = ServiceTimes(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
     transfer = max(float(sizes.written.max() + turn + services.settle), background.longest)
-    fine = ServiceDistributions(services, np.linspace(0.0, float(seeks.max() + arc + transfer), 1025))
+    # without a choice among heads or requests, only the longest service time is needed
+    points = _POINTS if depth > 1 or shape.heads > 1 else 2
+    fine = ServiceDistributions(services, np.linspace(0.0, float(seeks.max() + arc + transfer), points))
     reads = sum(one.share * one.reads for one in classes)
     own = any(one.operations is not None for one in classes)
     if shape.ways > 1 or own or (shape.read_first and reads < 1):
