@@ -20,20 +20,24 @@ _CACHES = {"%": 0.01, "TB": 1e12, "GB": 1e9}
 Named = TypeVar("Named")
 
 
-def size_mix(words: str) -> float | dict[float, float]:
-    """Return the request size in bytes from a number of KB, "64", or from sizes with shares, "4:0.8,1024:0.2"."""
+def size_mix(words: str, option: str = "--size-kb", sign: str = ":") -> float | dict[float, float]:
+    """Return the request size in bytes from a number of KB, "64", or from sizes with shares, "4:0.8,1024:0.2".
+
+    option: name of the option, for messages. sign: character between a size and its share.
+    """
     try:
-        if ":" not in words:
+        if sign not in words:
             return float(words) * _KB
-        pairs = [part.split(":") for part in words.split(",")]
+        pairs = [part.split(sign) for part in words.split(",")]
         found = {float(size) * _KB: float(share) for size, share in pairs}
-        if len(found) < len(pairs):
-            raise InputError(f"--size-kb {words[:40]!r}: the same size twice; give each size once")
-        return found
     except ValueError:
         raise InputError(
-            f"--size-kb {words[:40]!r}: give a size in KB such as 64, or sizes with fractions such as 4:0.8,1024:0.2"
+            f"{option} {words[:40]!r}: give a size in KB such as 64, or sizes with fractions such as "
+            f"4{sign}0.8,1024{sign}0.2"
         ) from None
+    if len(found) < len(pairs):
+        raise InputError(f"{option} {words[:40]!r}: the same size twice; give each size once")
+    return found
 
 
 def code_of(words: str, declustered: bool = False):
@@ -102,7 +106,8 @@ Tenants = Annotated[
     typer.Option(
         "--tenant",
         metavar="NAME:RATE:KB[:READS%][:mean<MS][:p99<MS]",
-        help="A tenant, in place of --rate: web:300:8:80%:p99<50; repeatable.",
+        help="A tenant, in place of --rate: web:300:8:80%:p99<50, or with sizes and fractions "
+        "web:300:4=0.8,1024=0.2:80%; repeatable.",
     ),
 ]
 Streams = Annotated[
@@ -232,19 +237,21 @@ def _tenants(given: SimpleNamespace) -> list:
 
 
 def tenant_of(words: str):
-    """Return a tenant, such as web:300:8:80%:p99<50."""
+    """Return a tenant, such as web:300:8:80%:p99<50 or web:300:4=0.8,1024=0.2."""
     from storagekit.plan import Tenant
 
     name, *parts = words.split(":")
     others: dict[str, float] = {}
     try:
-        rate, size = float(parts[0]), float(parts[1]) * _KB
+        rate, size = float(parts[0]), size_mix(parts[1], "--tenant", "=")
         for part in parts[2:]:
             what, _, limit = part.partition("<")
             key, value = ("read_share", float(part[:-1]) / 100) if part.endswith("%") else (what, float(limit) * _MS)
             if key not in ("read_share", "mean", "p99") or key in others:
                 raise ValueError(part)
             others[key] = value
+    except InputError:
+        raise
     except (IndexError, ValueError):
         raise InputError(
             f"--tenant {words[:60]!r}: give name, requests/s and KB, then reads and limits in ms if there are any: "

@@ -4,11 +4,15 @@ The loop stores the bin of each completion: two bytes for each event and run. Th
 because only then the measured part of the run is known. Two values in the same bin differ by at most 1/64.
 """
 
+from functools import partial
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt16
 
+from storagekit.core.validation import Validator
 from storagekit.engine.event import Report
 from storagekit.engine.record import AbstractLog, answered
 from storagekit.engine.state import State
@@ -23,21 +27,42 @@ _FIRST = (127 + _SHORTEST) << _KEPT
 BINS = ((_LONGEST - _SHORTEST) << _KEPT) + 2
 # code of an event without a synchronous completion; the bins of reads follow, then the bins of writes
 NOTHING = 0
-CODES = 1 + 2 * BINS
+# largest number of streams whose bins are separate. The codes of all streams, and of one more, are numbers of 16 bits.
+MOST_STREAMS = (2**16 - 1) // (2 * BINS) - 1
 # number of codes that are counted in one step, small enough for the cache of a core
 _BLOCK = 2**19
 
 
 class ResponseBins(AbstractLog):
-    """Log of the bin of each response time. Reads and writes have separate bins, and asynchronous requests have none."""
+    """Log of the bin of each response time. Reads and writes have separate bins, and asynchronous requests have none.
+
+    Parameters
+    ----------
+    streams : int
+        Number of streams that have separate bins; 0 by default. Requests of other streams have common bins.
+
+    Raises
+    ------
+    InputError
+        If there are too many streams.
+    """
+
+    streams: int = eqx.field(
+        static=True, default=0, converter=partial(Validator(least=0, most=MOST_STREAMS, whole=True), "streams")
+    )
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> UInt16[Array, "1 *batch"]:
         of = report.answered
-        return code(of.response, of.read, answered(report) & ~of.asynchronous)
+        stream = of.stream if self.streams else None
+        other = None if stream is None else jnp.where((stream >= 0) & (stream < self.streams), stream, self.streams)
+        return code(of.response, of.read, answered(report) & ~of.asynchronous, other)
 
 
 def code(
-    response: Float[Array, "*row"], read: Bool[Array, "*row"], counts: Bool[Array, "*row"]
+    response: Float[Array, "*row"],
+    read: Bool[Array, "*row"],
+    counts: Bool[Array, "*row"],
+    stream: Int[Array, "*row"] | None = None,
 ) -> UInt16[Array, "*row"]:
     """Return the histogram codes of response times.
 
@@ -49,15 +74,19 @@ def code(
         Whether each request is a read.
     counts : array of bool, shape `[*row]`
         Whether each response time is counted.
+    stream : array of int, shape `[*row]`, optional
+        Number of the stream of each request, 0 to `MOST_STREAMS`; by default 0.
 
     Returns
     -------
     array of uint16, shape `[*row]`
-        The bin of a read plus 1, the bin of a write plus 1 + BINS, or 0 for a response time that is not counted.
+        The bin of a read plus 1, or the bin of a write plus 1 + BINS, and 2 BINS more for each stream before that of the
+        request; 0 for a response time that is not counted.
     """
     bits = jax.lax.bitcast_convert_type(response.astype(jnp.float32), jnp.int32)
     place = jnp.clip(jax.lax.shift_right_arithmetic(bits, jnp.int32(_BELOW)) - (_FIRST - 1), 0, BINS - 1)
-    return jnp.where(counts, place + jnp.where(read, 1, 1 + BINS), NOTHING).astype(jnp.uint16)
+    first = jnp.where(read, 1, 1 + BINS) + (0 if stream is None else 2 * BINS * stream)
+    return jnp.where(counts, place + first, NOTHING).astype(jnp.uint16)
 
 
 def edges() -> Float[np.ndarray, "2 bin"]:
@@ -71,8 +100,8 @@ def edges() -> Float[np.ndarray, "2 bin"]:
 
 
 def binned(
-    codes: UInt16[np.ndarray, "chunk event batch"], kept: Bool[np.ndarray, "chunk batch"]
-) -> Int[np.ndarray, "2 batch bin"]:
+    codes: UInt16[np.ndarray, "chunk event batch"], kept: Bool[np.ndarray, "chunk batch"], streams: int = 0
+) -> Int[np.ndarray, "stream 2 batch bin"]:
     """Count the reads and the writes of each run in each bin.
 
     Parameters
@@ -81,20 +110,23 @@ def binned(
         Codes of the completions, see `code`.
     kept : array of bool, shape `[chunk, batch]`
         Mask of the chunks that are counted.
+    streams : int
+        Number of streams that have separate bins, see `ResponseBins`; 0 by default.
 
     Returns
     -------
-    array of int64, shape `[2, batch, bin]`
-        Number of reads (index 0) and of writes (index 1) of each run in each bin.
+    array of int64, shape `[streams + 1, 2, batch, bin]`
+        Number of reads (index 0) and of writes (index 1) of each run in each bin, for each stream, and for the requests of
+        other streams.
     """
-    lanes = codes.shape[2]
-    first = np.arange(lanes) * CODES
-    counts = np.zeros(lanes * CODES, np.int64)
+    lanes, each_lane = codes.shape[2], 1 + 2 * BINS * (streams + 1)
+    first = np.arange(lanes) * each_lane
+    counts = np.zeros(lanes * each_lane, np.int64)
     each = max(1, _BLOCK // codes[0].size)
     for start in range(0, len(codes), each):
         some = slice(start, start + each)
         counts += np.bincount((codes[some] * kept[some, None] + first).ravel(), minlength=len(counts))
-    return counts.reshape(lanes, CODES)[:, 1:].reshape(lanes, 2, BINS).swapaxes(0, 1)
+    return np.moveaxis(counts.reshape(lanes, each_lane)[:, 1:].reshape(lanes, streams + 1, 2, BINS), 0, 2)
 
 
 def quantiles(

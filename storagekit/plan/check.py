@@ -23,8 +23,8 @@ class CheckRow:
     candidate : str
         Name of the layout, the scheme or the stream.
     measure : str
-        "response", "mean", "p95", "p99" or "mean of" a tenant in seconds, "throughput" in requests a second, or "rate" in
-        bytes a second.
+        "response", "mean", "p95", "p99", "mean of" or "p99 of" a tenant in seconds, "throughput" in requests a second, or
+        "rate" in bytes a second.
     predicted : float
         The predicted value; NaN if there is no formula.
     simulated, low, high : float

@@ -29,7 +29,8 @@ from storagekit.plan.simulating import (
     with_streams,
 )
 from storagekit.simulation import Measure, by_stream, interval
-from storagekit.simulation.quantiles import HIGH, LOW, POOLED
+from storagekit.simulation.measures import OF_STREAMS, QUANTILES
+from storagekit.simulation.quantiles import HIGH, HIGH_STREAMS, LOW, LOW_STREAMS, POOLED, POOLED_STREAMS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,7 +61,8 @@ class _Candidate:
     further measures of the simulation. rate: rate of the arrivals, given only if the arrivals may overload the disks.
     limits: limit of each measure in the question. cause: the known cause of differences. Longer runs confirm a difference
     before its cause is named. with_seed: function that returns the scenario for a number of requests and a seed, if
-    `scenario` has requests that are drawn in advance. tenants: measures whose values are those of the streams 0, 1, ...
+    `scenario` has requests that are drawn in advance. tenants: measures of a tenant, each with the number of its stream and
+    the measure of that stream.
     """
 
     scenario: Scenario
@@ -73,7 +75,7 @@ class _Candidate:
     limits: Mapping[str, float] = field(default_factory=dict)
     cause: str = ""
     with_seed: Callable[[int, int], Scenario] | None = None
-    tenants: Sequence[str] = ()
+    tenants: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
 
 def _checked(
@@ -122,11 +124,13 @@ def _rows(one: _Candidate, data: "xr.Dataset") -> list[CheckRow]:
     """Return the predicted and the simulated values of a candidate. data: measures for each seed."""
     summary, rows = interval(data), []
     for number, ((name, measure), predicted) in enumerate(one.predicted.items()):
-        if measure in _QUANTILES and POOLED in data:
-            names = (POOLED, LOW, HIGH)
-            simulated, low, high = (float(data[each].sel(quantile=_QUANTILES[measure])) for each in names)
+        stream, kind = one.tenants.get(measure, (None, measure))
+        if kind in _QUANTILES and POOLED in data:
+            names = (POOLED, LOW, HIGH) if stream is None else (POOLED_STREAMS, LOW_STREAMS, HIGH_STREAMS)
+            every = [data[each].sel(quantile=_QUANTILES[kind]) for each in names]
+            simulated, low, high = (float(each if stream is None else each.isel(stream=stream)) for each in every)
         else:
-            found = _measured(summary, measure, number, one.tenants)
+            found = _measured(summary, kind, number) if stream is None else _of_stream(summary, kind, stream)
             simulated, low, high = (float(found.sel(statistic=each)) for each in ("mean", "low", "high"))
         rows.append(CheckRow(name, measure, predicted, simulated, low, high, one.limits.get(measure)))
     return rows
@@ -137,12 +141,17 @@ def _apart(row: CheckRow, within: float) -> bool:
     return abs(row.difference) > within and not row.low <= row.predicted <= row.high
 
 
-def _measured(data: "xr.Dataset", measure: str, number: int, tenants: Sequence[str]) -> "xr.DataArray":
-    """Return the simulated variable that corresponds to a measure of a check. number: number of the stream."""
-    if measure in tenants:
-        return data.stream_response.isel(stream=tenants.index(measure))
+def _of_stream(data: "xr.Dataset", measure: str, stream: int) -> "xr.DataArray":
+    """Return the simulated mean or quantile of the response times of a stream."""
     if measure in _QUANTILES:
-        return data.response_quantile.sel(quantile=_QUANTILES[measure])
+        return data[OF_STREAMS].sel(quantile=_QUANTILES[measure]).isel(stream=stream)
+    return data.stream_response.isel(stream=stream)
+
+
+def _measured(data: "xr.Dataset", measure: str, number: int) -> "xr.DataArray":
+    """Return the simulated variable that corresponds to a measure of a check. number: number of the stream."""
+    if measure in _QUANTILES:
+        return data[QUANTILES[0]].sel(quantile=_QUANTILES[measure])
     if measure == "rate":
         return data.stream_throughput.isel(stream=number)
     return data.request_rate if measure == "throughput" else data.response
@@ -191,8 +200,12 @@ def check_schemes(
     """
     seeds, requests = _SEEDS("seeds", seeds), _SCHEME_REQUESTS("requests", requests)
     limits = {name: limit for name, limit in {"mean": needs.mean, "p99": needs.tail}.items() if limit is not None}
-    tenants = {f"mean of {one.name}": one for one in needs.tenants}
-    limits |= {measure: one.mean for measure, one in tenants.items() if one.mean is not None}
+    tenants = {
+        f"{kind} of {one.name}": (number, kind) for number, one in enumerate(needs.tenants) for kind in ("mean", "p99")
+    }
+    for measure, (number, kind) in tenants.items():
+        limit = getattr(needs.tenants[number], kind)
+        limits |= {} if limit is None else {measure: limit}
     for one in ranking:
         require_simulated(needs, one.scheme)
     candidates = []
@@ -202,20 +215,22 @@ def check_schemes(
             scheme_scenario(needs, one.scheme, scheduler, one.mean),
         )
         predicted = {(one.name, measure): getattr(one, measure) for measure in measures}
-        means = zip(tenants, one.tenants, strict=True)
+        predicted |= {
+            (one.name, measure): getattr(one.tenants[number], kind) for measure, (number, kind) in tenants.items()
+        }
         candidates.append(
             _Candidate(
                 scenario,
-                predicted | {(one.name, measure): found.mean for measure, found in means},
+                predicted,
                 requests=length,
                 # two transients of six
                 warm_up=length // 3,
-                measures=by_stream(len(tenants)) if tenants else (),
+                measures=by_stream(len(needs.tenants)) if tenants else (),
                 rate=arrival_rate(needs),
                 limits=limits,
                 cause=_OF_STREAMS if needs.streams else one.scheme.caveat,
                 with_seed=partial(with_streams, needs, one.scheme, scenario) if needs.streams else None,
-                tenants=tuple(tenants),
+                tenants=tenants,
             )
         )
     return _checked("scheme", candidates, seeds, scheduler.name if scheduler else "")

@@ -9,14 +9,16 @@ import xarray as xr
 from jaxtyping import Float
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import instance_of, require_takes, several, validate_fields
+from storagekit.core.validation import Validator, instance_of, require_takes, several, validate_fields
 from storagekit.engine import Sum, Tally
+from storagekit.engine.histogram import MOST_STREAMS
 from storagekit.simulation.batches import kept
 
 # Names that no measure may have: dimensions of results and of intermediate datasets, and other variables of results.
 DIMENSIONS = ("brick", "lane", "piece", "point", "quantile", "request", "seed", "statistic")
 QUANTILES = ("response_quantile", "read_response_quantile", "write_response_quantile")
-TAKEN = (*DIMENSIONS, *QUANTILES, "read", "response_time", "warm_up", "wrapped")
+OF_STREAMS = "stream_response_quantile"
+TAKEN = (*DIMENSIONS, *QUANTILES, OF_STREAMS, "read", "response_time", "warm_up", "wrapped")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,8 @@ class Measure:
         Function that computes the measure from the sums in `needs`. Each sum is a DataArray over `lane` (the runs) and
         the dimensions of the sum. A sum for each drive has the dimension `brick`, and is NaN for bricks that a run does
         not use.
+    streams : int
+        Number of streams whose quantiles of response times the result also has; 0 by default.
 
     Raises
     ------
@@ -64,6 +68,7 @@ class Measure:
     meaning: str
     needs: Annotated[tuple[Sum, ...], several(instance_of(Sum), of="sums")]
     of: Callable[..., xr.DataArray]
+    streams: Annotated[int, Validator(least=0, most=MOST_STREAMS, whole=True)] = 0
 
     def __post_init__(self):
         validate_fields(self)

@@ -16,12 +16,18 @@ from storagekit.core.streaming_quantiles import StreamingQuantiles
 from storagekit.core.student_t import half_width
 from storagekit.engine import quantiles
 from storagekit.engine.histogram import counts_until
-from storagekit.simulation.measures import QUANTILES
+from storagekit.simulation.measures import OF_STREAMS, QUANTILES
 
 SHARES = (0.5, 0.95, 0.99, 0.999)
 ALL, READS, WRITES = QUANTILES
 POOLED = "pooled_response_quantile"
 LOW, HIGH = f"{POOLED}_low", f"{POOLED}_high"
+# the same for each stream
+POOLED_STREAMS = f"pooled_{OF_STREAMS}"
+LOW_STREAMS, HIGH_STREAMS = f"{POOLED_STREAMS}_low", f"{POOLED_STREAMS}_high"
+_POOLED, _POOLED_STREAMS = (POOLED, LOW, HIGH), (POOLED_STREAMS, LOW_STREAMS, HIGH_STREAMS)
+# variables that have one value for all seeds of a point
+OF_ALL_SEEDS = _POOLED + _POOLED_STREAMS
 _MEANINGS = {
     ALL: "quantiles of the response time of requests, without asynchronous writes",
     READS: "quantiles of the response time of reads",
@@ -29,16 +35,21 @@ _MEANINGS = {
     POOLED: "quantiles of the response time of the requests of all seeds",
     LOW: "lower ends of the 95% intervals of the quantiles of all seeds",
     HIGH: "upper ends of the 95% intervals of the quantiles of all seeds",
+    OF_STREAMS: "quantiles of the response time of requests, by stream, without asynchronous requests",
+    POOLED_STREAMS: "quantiles of the response time of the requests of all seeds, by stream",
+    LOW_STREAMS: "lower ends of the 95% intervals of the quantiles of all seeds, by stream",
+    HIGH_STREAMS: "upper ends of the 95% intervals of the quantiles of all seeds, by stream",
 }
 
 
-def from_bins(bins: Int[np.ndarray, "2 lane bin"], seeds: int) -> xr.Dataset:
+def from_bins(bins: Int[np.ndarray, "stream 2 lane bin"], seeds: int) -> xr.Dataset:
     """Return the quantiles of each run from binned response times, accurate to 1.6%.
 
     Parameters
     ----------
-    bins : array of int, shape `[2, lane, bin]`
-        Number of reads and number of writes in each bin, see `engine.binned`.
+    bins : array of int, shape `[stream, 2, lane, bin]`
+        Number of reads and number of writes in each bin, see `engine.binned`. The last entry along `stream` has the
+        requests of streams without separate quantiles.
     seeds : int
         Number of consecutive runs that belong to one point.
 
@@ -47,16 +58,28 @@ def from_bins(bins: Int[np.ndarray, "2 lane bin"], seeds: int) -> xr.Dataset:
     Dataset
         Quantiles of the response times of requests, reads and writes, seconds, with the dimensions `quantile` and
         `lane`. With several seeds, also the quantiles over the requests of all seeds of a point with their 95%
-        intervals (see `pooled`), the same for each of its runs.
+        intervals (see `pooled`), the same for each of its runs. If there are streams with separate quantiles, also the
+        same quantiles for each `stream`.
     """
-    counts = {ALL: bins.sum(axis=0), READS: bins[0], WRITES: bins[1]}
-    found = {name: quantiles(some, np.array(SHARES)) for name, some in counts.items()}
-    if seeds > 1:
-        points = pooled(counts[ALL].reshape(-1, seeds, bins.shape[-1]))
-        found |= {
-            name: np.repeat(values, seeds, axis=-1) for name, values in zip((POOLED, LOW, HIGH), points, strict=True)
-        }
-    return _labelled({name: (("quantile", "lane"), values) for name, values in found.items()})
+    reads, writes = bins.sum(axis=0)
+    counts, shares = {ALL: reads + writes, READS: reads, WRITES: writes}, np.array(SHARES)
+    found = {name: quantiles(some, shares) for name, some in counts.items()} | _of_seeds(counts[ALL], seeds, _POOLED)
+    variables: dict[str, tuple] = {name: (("quantile", "lane"), values) for name, values in found.items()}
+    streams = [
+        {OF_STREAMS: quantiles(some, shares)} | _of_seeds(some, seeds, _POOLED_STREAMS)
+        for some in bins[:-1].sum(axis=1)
+    ]
+    for name in streams[0] if streams else ():
+        variables[name] = (("quantile", "stream", "lane"), np.stack([one[name] for one in streams], axis=1))
+    return _labelled(variables)
+
+
+def _of_seeds(counts: Int[np.ndarray, "lane bin"], seeds: int, names: tuple[str, str, str]) -> dict[str, np.ndarray]:
+    """Return the quantiles over all seeds of each run's point, and the ends of their intervals; nothing for one seed."""
+    if seeds == 1:
+        return {}
+    points = pooled(counts.reshape(-1, seeds, counts.shape[-1]))
+    return {name: np.repeat(values, seeds, axis=-1) for name, values in zip(names, points, strict=True)}
 
 
 def pooled(counts: Int[np.ndarray, "point seed bin"]) -> Float[np.ndarray, "3 quantile point"]:

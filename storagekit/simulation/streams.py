@@ -6,6 +6,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
 from storagekit.core.validation import Count, validate
 from storagekit.engine import Report, Sum, answered
+from storagekit.engine.histogram import MOST_STREAMS
 from storagekit.simulation.measures import Measure
 from storagekit.simulation.standard_measures import ELAPSED
 
@@ -14,7 +15,8 @@ from storagekit.simulation.standard_measures import ELAPSED
 def by_stream(streams: Count) -> tuple[Measure, ...]:
     """Return measures for each stream, for the argument `measures` of `simulate`.
 
-    The measures are `stream_throughput`, `stream_rate` and `stream_response`.
+    The measures are `stream_throughput`, `stream_rate` and `stream_response`. For up to 12 streams, the result also has the
+    quantiles of the response times of each stream, `stream_response_quantile`.
 
     Parameters
     ----------
@@ -69,6 +71,8 @@ def by_stream(streams: Count) -> tuple[Measure, ...]:
             "mean time from arrival to completion, by stream",
             (waits, count),
             lambda stream_response, stream_answered: stream_response / stream_answered,
+            # the bins of more streams have no room in a log
+            streams=streams if streams <= MOST_STREAMS else 0,
         ),
     )
 

@@ -15,7 +15,7 @@ from storagekit.engine import Record, ResponseBins, Runner, Scenario, Tally, bat
 from storagekit.engine.batch import STRIDE
 from storagekit.simulation.batches import kept, stretched
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
-from storagekit.simulation.quantiles import HIGH, LOW, POOLED, from_bins
+from storagekit.simulation.quantiles import OF_ALL_SEEDS, from_bins
 from storagekit.simulation.run_length import Extent, Precision
 from storagekit.simulation.standard_measures import (
     ASYNCHRONOUS_READS,
@@ -135,7 +135,12 @@ def compile_lanes(
 
 def _recorded(measures: Sequence[Measure]) -> Record:
     """Return the record of a run from which the measures are computed."""
-    return Record(sums_of(measures), ResponseBins())
+    return Record(sums_of(measures), ResponseBins(_streams(measures)))
+
+
+def _streams(measures: Sequence[Measure]) -> int:
+    """Return the number of streams that have separate quantiles."""
+    return max((one.streams for one in measures), default=0)
 
 
 def of_points(extent: Extent) -> list[str]:
@@ -152,7 +157,7 @@ def of_points(extent: Extent) -> list[str]:
         `warm_up`, the quantiles of all seeds together with their intervals, and the names of the half-widths.
     """
     wanted = extent.precision.wanted if extent.precision else ()
-    return ["warm_up", POOLED, LOW, HIGH, *map(half_width_of, wanted)]
+    return ["warm_up", *OF_ALL_SEEDS, *map(half_width_of, wanted)]
 
 
 def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
@@ -257,9 +262,10 @@ class _Points:
         bins = []
         for course, mine in zip(self.courses, self.lanes, strict=True):
             tally, codes = course.told()
-            bins.append(binned(codes, kept(tally, self.warm_up[mine], self.amount[mine], by)))
+            measured_part = kept(tally, self.warm_up[mine], self.amount[mine], by)
+            bins.append(binned(codes, measured_part, _streams(self.measures)))
         data = measured(self._sums(), self.bricks, self.measures).merge(
-            from_bins(np.concatenate(bins, axis=1), self.seeds)
+            from_bins(np.concatenate(bins, axis=2), self.seeds)
         )
         told = {"units": "1" if by == "answered" else "s", "long_name": "length of the warm-up"}
         data["warm_up"] = ("lane", self.warm_up, told)

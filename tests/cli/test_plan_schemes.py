@@ -184,12 +184,14 @@ def test_a_purchase_that_cannot_be_judged_is_one_line(storagekit, more, says):
 
 
 def test_tenants_and_streams_have_their_own_options(storagekit):
-    asked = [*ASKED[:8], "--tolerate", "1", "--tenant", "web:300:8:80%:p99<80", "--tenant", "images:30:1000:mean<40"]
+    images = "images:30:1000=0.75,500=0.25:mean<40"
+    asked = [*ASKED[:8], "--tolerate", "1", "--tenant", "web:300:8:80%:p99<80", "--tenant", images]
     status, text, _ = storagekit(*asked, "--stream", "backup:200", "--stream", "ingest:5:write", "--json")
     question = json.loads(text)["question"]
     assert status == 0 and question["rate"] == pytest.approx(330)
     web, images = question["tenants"]
     assert (web["name"], web["rate"], web["sizes"], web["read_share"]) == ("web", 300, [[8192, 1.0]], 0.8)
+    assert images["sizes"] == [[512_000, 0.25], [1_024_000, 0.75]]
     assert web["p99"] == pytest.approx(0.08) and images["mean"] == pytest.approx(0.04) and web["mean"] is None
     assert [(one["rate"], one["writes"]) for one in question["streams"]] == [(200e6, False), (5e6, True)]
     _, text, _ = storagekit(*asked)
@@ -210,6 +212,9 @@ def test_a_trace_has_reads_and_writes_as_tenants(storagekit):
         (["--tenant", "web"], "--tenant 'web': give name, requests/s and KB"),
         (["--tenant", "web:300:8:p50<3"], "--tenant 'web:300:8:p50<3'"),
         (["--tenant", "web:300:8:70%:80%"], "--tenant 'web:300:8:70%:80%'"),
+        (["--tenant", "web:300:8=0.5,8=0.5"], "--tenant '8=0.5,8=0.5': the same size twice"),
+        (["--tenant", "web:300:8=0.5,16"], "--tenant '8=0.5,16': give a size in KB such as 64, or"),
+        (["--rate", "5", "--size-kb", "4:0.5,4:0.5"], "--size-kb '4:0.5,4:0.5': the same size twice"),
         (["--tenant", "web:300:8:150%"], "1.5"),
         (["--tenant", "web:300:8", "--rate", "5"], "rate with tenants"),
         (["--stream", "backup", "--rate", "5"], "--stream 'backup': give name and MB/s"),

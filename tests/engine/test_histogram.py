@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storagekit.engine import binned, quantiles
-from storagekit.engine.histogram import BINS, NOTHING, code, counts_until, edges
+from storagekit.core.errors import InputError
+from storagekit.engine import ResponseBins, binned, quantiles
+from storagekit.engine.histogram import BINS, MOST_STREAMS, NOTHING, code, counts_until, edges
 
 # the width of a bin, and the rounding of float32
 WITHIN = 1 / 64 + 1e-6
@@ -23,7 +24,7 @@ def codes(times, read=True, counts=True) -> np.ndarray:
 
 def counts(noted: np.ndarray) -> np.ndarray:
     """Return the reads and writes of one run, by bin."""
-    return binned(noted.reshape(1, -1, 1), np.ones((1, 1), bool))
+    return binned(noted.reshape(1, -1, 1), np.ones((1, 1), bool))[0]
 
 
 @given(st.floats(2**-20, 2**16, width=32))
@@ -71,10 +72,32 @@ def test_reads_and_writes_are_counted_separately_and_only_where_they_count():
     assert np.isnan(quantiles(np.zeros((1, BINS), int), np.array([0.5]))).all()
 
 
+def test_each_stream_has_its_own_bins():
+    """Streams 0 to 2 are separate; stream 3 is counted with the other streams."""
+    generator = np.random.default_rng(0)
+    stream, read, times = generator.integers(0, 4, 400), generator.random(400) < 0.7, generator.exponential(0.01, 400)
+    noted = code(
+        jnp.asarray(times, jnp.float32), jnp.asarray(read), jnp.ones(400, bool), jnp.asarray(stream, jnp.int32)
+    )
+    found = binned(np.asarray(noted).reshape(1, -1, 1), np.ones((1, 1), bool), 3)
+    assert found.shape == (4, 2, 1, BINS)
+    for number in range(4):
+        for which, mine in enumerate((read, ~read)):
+            expected, _ = counts(codes(times[(stream == number) & mine]))
+            np.testing.assert_array_equal(found[number, which], expected)
+
+
+def test_the_codes_of_the_last_stream_have_room_in_16_bits():
+    last = code(jnp.float32(np.inf), jnp.asarray(False), jnp.asarray(True), jnp.int32(MOST_STREAMS))
+    assert int(last) == 2 * BINS * (MOST_STREAMS + 1) < 2**16
+    with pytest.raises(InputError, match="streams 13"):
+        ResponseBins(13)
+
+
 def test_only_kept_chunks_count_each_in_its_batch_element():
     times = np.float32(2.0) ** np.arange(-6, 6).reshape(3, 2, 2)  # chunk, event, batch element
     kept = np.array([[True, False], [False, False], [True, True]])
-    reads, _ = binned(codes(times.ravel()).reshape(times.shape), kept)
+    ((reads, _),) = binned(codes(times.ravel()).reshape(times.shape), kept)
     for element in range(2):
         expected = np.sort(times[kept[:, element], :, element].ravel())
         np.testing.assert_allclose(edges()[0, np.flatnonzero(reads[element])], expected, rtol=WITHIN)

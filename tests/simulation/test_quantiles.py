@@ -9,12 +9,21 @@ from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, load_drive
 from storagekit.engine import NO_REQUEST, Record, ResponseLog, Scenario, System, execute, stack
 from storagekit.engine.histogram import BINS, code
-from storagekit.placement import Replicas
-from storagekit.schedule import SATF
-from storagekit.simulation import replay, replicate, simulate, sweep
-from storagekit.simulation.measures import QUANTILES
-from storagekit.simulation.quantiles import from_bins, pooled
-from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests, recorded
+from storagekit.placement import Replicas, Volumes
+from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import by_stream, replay, replicate, simulate, sweep
+from storagekit.simulation.measures import OF_STREAMS, QUANTILES
+from storagekit.simulation.quantiles import HIGH_STREAMS, LOW_STREAMS, POOLED_STREAMS, from_bins, pooled
+from storagekit.workload import (
+    ClosedLoop,
+    ExponentialSize,
+    FixedSize,
+    Group,
+    PoissonArrivals,
+    RandomRequests,
+    Threads,
+    recorded,
+)
 from storagekit.workload.trace import read
 from storagekit.write import ReceivingBrick
 
@@ -101,14 +110,34 @@ def test_a_loop_without_writes_has_no_write_quantiles():
     assert np.isnan(data.write_response_quantile).all() and data.read_response_quantile.equals(data.response_quantile)
 
 
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_each_stream_has_its_own_quantiles(seeds):
+    """Each stream has a server for itself, one request at a time, and so a constant response time."""
+    sizes = {0: 4096, 1: 65536, 2: 16384}
+    groups = [
+        Group(RandomRequests(FixedSize(size), read_share=0.5), 1, stream=stream, volumes=[stream])
+        for stream, size in sizes.items()
+    ]
+    system = System(RateServer(1000), Volumes(2**20, [(0,), (1,), (2,)]), Hashing(), FCFS(), slots=4)
+    # the third stream has no quantiles of its own
+    data = replicate(Scenario(system, Threads(groups, volume=2**20)), seeds=seeds, requests=2000, measures=by_stream(2))
+    names = [OF_STREAMS] + ([POOLED_STREAMS, LOW_STREAMS, HIGH_STREAMS] if seeds > 1 else [])
+    for name in names:
+        assert data[name].sizes["stream"] == 2
+        for stream in (0, 1):
+            seconds = sizes[stream] / 512 / 1000
+            np.testing.assert_allclose(data[name].isel(stream=stream), seconds, rtol=WITHIN)
+    assert float(data.response_quantile.max()) == pytest.approx(65536 / 512 / 1000, rel=WITHIN)
+
+
 def test_quantiles_of_all_seeds_are_those_of_all_requests():
     """Two points with two runs each, of which one has short and one has long times."""
-    bins = np.zeros((2, 4, BINS), np.int64)
-    bins[0, :, 100] = [900, 100, 50, 50]
-    bins[1, :, 400] = [100, 900, 50, 50]
+    bins = np.zeros((1, 2, 4, BINS), np.int64)
+    bins[0, 0, :, 100] = [900, 100, 50, 50]
+    bins[0, 1, :, 400] = [100, 900, 50, 50]
     data = from_bins(bins, 2)
     pooled, each = data.pooled_response_quantile, data.response_quantile
-    whole = from_bins(bins.reshape(2, 2, 2, BINS).sum(axis=2), 1).response_quantile
+    whole = from_bins(bins.reshape(1, 2, 2, 2, BINS).sum(axis=3), 1).response_quantile
     np.testing.assert_array_equal(pooled.transpose("lane", "quantile"), np.repeat(whole.T.values, 2, axis=0))
     # half of the requests of the first point are long, 10% of its first run and 90% of its second
     highest, of_all = (float(of.sel(quantile=0.95).isel(lane=0)) for of in (each, pooled))
