@@ -315,8 +315,11 @@ def _print_replay(data, source, as_json: bool) -> None:
     if as_json:
         print(json.dumps(found | reader_report(source), indent=1))
         return
+    overloaded = found.pop("overloaded")
     for name, value in found.items():
         print(f"{name.replace('_', ' '):<26}{_number(value):>16}")
+    if overloaded:
+        print(f"overloaded: {overloaded}; the response times depend on the length of the trace")
 
 
 def _report(data) -> dict:
@@ -339,6 +342,7 @@ def _report(data) -> dict:
         "candidates": float(data.candidates),
         "waited_outside": int(data.held_up),
         "wrapped_addresses": float(data.wrapped),
+        "overloaded": data.attrs["overloaded"],
         "bottleneck": f"brick {data.attrs['busiest_brick']}, {data.attrs['bottleneck']}",
     }
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
@@ -16,9 +15,10 @@ from storagekit.simulation.compile_ahead import compiled_ahead
 from storagekit.simulation.confidence import interval
 from storagekit.simulation.experiment import listed
 from storagekit.simulation.measures import Measure
+from storagekit.simulation.overload import PARTS, overload_reasons, part_length
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import MOST, fewest, provided
-from storagekit.simulation.quantiles import HIGH, LOW, POOLED
+from storagekit.simulation.quantiles import OF_ALL_SEEDS
 from storagekit.simulation.run_length import Extent, extent
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import compile_lanes, measured_lanes
@@ -27,12 +27,6 @@ from storagekit.workload.trace import RequestTrace
 
 # first number of slots to try if System.slots is not given; it is large because traces have bursts
 SLOTS = 256
-# number of parts of a run with equal numbers of requests; response times that rise from part to part show an overload
-PARTS = 5
-# ratio of response times, last part to first part, above which a scheme is overloaded
-RISEN = 2.0
-# a scheme is overloaded above this share of arrivals that wait for a slot, or this utilization of the busiest brick
-HELD_UP, BUSY = 1e-3, 0.95
 # share of a run that is not measured if its requests are not from a trace; the share is the same for every scheme, so
 # that all schemes are measured over the same requests
 WARM_UP = 0.2
@@ -146,22 +140,14 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
     dict of str to str
         The reasons as text, keyed by overloaded scheme.
     """
-    found = {}
+    found, closed = {}, bool(data.attrs["closed_loop"])
     for scheme in data.scheme.values.tolist():
         one = data.sel(scheme=scheme)
         outside = float((one.held_up / one.requests).mean())
-        busiest = float(one.utilization.mean("seed").max())
-        rising = one.part_response.mean("seed").values
-        reasons = []
-        if outside > HELD_UP:
-            reasons.append(f"{outside:.1%} of the arrivals waited for a slot")
-        if busiest > BUSY and not data.attrs["closed_loop"]:
-            reasons.append(f"its busiest brick is busy {busiest:.0%} of the time")
-        if np.all(np.diff(rising) > 0) and rising[-1] > RISEN * rising[0] and not data.attrs["closed_loop"]:
-            reasons.append(f"response times rose from {rising[0] * 1e3:.3g} to {rising[-1] * 1e3:.3g} ms over the run")
-        if reasons:
-            found[scheme] = "; ".join(reasons)
-    return found
+        # schemes may have fewer bricks than others
+        utilization = one.utilization.mean("seed").dropna("brick").values
+        found[scheme] = overload_reasons(outside, utilization, one.part_response.mean("seed").values, closed)
+    return {scheme: reasons for scheme, reasons in found.items() if reasons}
 
 
 def _programs(
@@ -221,7 +207,7 @@ def _seeds(
         used = min(len(some), left)
         found = measured_lanes(scenarios, some, length, measures, padded=False, quiet=True)
         # its quantiles of all seeds would be those of some seeds
-        parts.append(found.data.drop_vars([POOLED, LOW, HIGH], errors="ignore").isel(lane=slice(0, used)))
+        parts.append(found.data.drop_vars(OF_ALL_SEEDS, errors="ignore").isel(lane=slice(0, used)))
         waited += float(found.waited[:used].sum())
         bar.update(used)
         left -= used
@@ -258,7 +244,7 @@ def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
 
 def _in_parts(count: int) -> Measure:
     """Return the measure of the mean response time in each fifth of a run of `count` requests."""
-    each = -(-count // PARTS)
+    each = part_length(count)
     along = {"part": range(PARTS)}
 
     def of(report: Report, part):

@@ -21,6 +21,7 @@ from storagekit.engine.batch import STRIDE, steps
 from storagekit.engine.run import CHUNK
 from storagekit.simulation.content_hash import ContentHash, made_with
 from storagekit.simulation.measures import Measure, measured, sums_of
+from storagekit.simulation.overload import PARTS, overload_reasons, part_length
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import Roomed, rungs, with_room
 from storagekit.simulation.quantiles import ALL, READS, WRITES, from_streams
@@ -32,7 +33,7 @@ from storagekit.workload.trace import RequestTrace, TraceFile
 from storagekit.workload.trace.records import joined
 from storagekit.workload.trace.stored import outline_of
 
-PARTS = ("seek", "rotation", "transfer")
+OF_ACCESS = ("seek", "rotation", "transfer")
 # number of requests of a block, and of the block of a short trace; few lengths, so that traces share programs
 ROWS, FEWEST_ROWS = 2**17, 2**11
 # number of requests that a step can look at: each event admits at most one, and a chunk is generated in advance
@@ -74,7 +75,8 @@ def replay(
         are also its `response_time`, and `read`, which is true for a read. The quantiles of the response time (dimension
         `quantile`) include the first request. They are exact for up to four million requests, and accurate to 0.1%
         beyond. `wrapped` is the share of the requests whose addresses wrap around at the end of the system. The
-        attributes `busiest_brick` and `bottleneck` name the busiest brick and the largest part of the access time.
+        attributes `busiest_brick` and `bottleneck` name the busiest brick and the largest part of the access time. The
+        attribute `overloaded` has the reasons if the system is overloaded, as in `compare`, and is empty otherwise.
 
     Raises
     ------
@@ -114,13 +116,17 @@ def replay(
     if saved is not None:
         saved.remove()
     told = extent(outline.requests, None, 0).told
+    responses, data = data.part_response.values, data.drop_vars("part_response")
     data.attrs = provenance([scenario], {}, [seed], told, time.perf_counter() - began) | {
         "basis": "trace",
         "trace": outline.source.name,
         "scale": float(scale),
         "depth": depth or 0,
         "busiest_brick": int(np.argmax(data.utilization.values)),
-        "bottleneck": max(PARTS, key=lambda part: float(data[part])),
+        "bottleneck": max(OF_ACCESS, key=lambda part: float(data[part])),
+        "overloaded": overload_reasons(
+            float(data.held_up) / outline.requests, data.utilization.values, responses, depth is not None
+        ),
     }
     return data
 
@@ -195,11 +201,14 @@ class _Replaying:
         measures: tuple[Measure, ...],
     ):  # fmt: skip
         self._scenario, self._trace, self._measures = scenario, trace, measures
-        self._requests, self._read = mapping.outline.requests, None if isinstance(trace, TraceFile) else trace.read
+        self._requests, self._each = mapping.outline.requests, part_length(mapping.outline.requests)
+        self._read = None if isinstance(trace, TraceFile) else trace.read
         self._runner = Runner(scenario, keys([seed])[:, 0], Record(sums_of(measures), ResponseLog()))
         self._blocks = Blocks(trace, mapping)
         self._totals: dict[str, np.ndarray] = {}
         self._quantiles = {name: StreamingQuantiles() for name in (ALL, READS, WRITES)}
+        # sums of the response times of each part of the requests, and numbers of requests
+        self._parts = np.zeros((2, PARTS))
         # by request, for a trace in memory
         self._response = None if self._read is None else np.full(self._requests, np.nan)
 
@@ -246,7 +255,8 @@ class _Replaying:
         )
         if self._response is not None:
             self._response[number] = response
-        times, read = response[~alone].astype(np.float64), read[~alone]
+        times, read, part = response[~alone].astype(np.float64), read[~alone], number[~alone] // self._each
+        self._parts += [np.bincount(part, weights, PARTS) for weights in (times, None)]
         for name, some in ((ALL, times), (READS, times[read]), (WRITES, times[~read])):
             self._quantiles[name].add(some)
 
@@ -259,6 +269,7 @@ class _Replaying:
             data["response_time"] = ("request", self._response, described)
             data["read"] = ("request", self._read, {"long_name": "whether a request is a read"})
         data["wrapped"] = ((), self._blocks.wrapping, {"units": "1"})
+        data["part_response"] = ("part", self._parts[0] / np.maximum(self._parts[1], 1))
         return data.merge(from_streams(self._quantiles))
 
     def _state(self) -> dict[str, np.ndarray]:
@@ -266,6 +277,7 @@ class _Replaying:
         found = {"slots": np.array(self._scenario.system.slots)}
         found |= {f"run {index:04}": leaf for index, leaf in enumerate(self._runner.state())}
         found |= {f"total {name}": total for name, total in self._totals.items()}
+        found["parts"] = self._parts
         for name, quantiles in self._quantiles.items():
             found |= {f"{name} {key}": values for key, values in quantiles.state().items()}
         return found if self._response is None else found | {"response": self._response}
@@ -276,7 +288,7 @@ class _Replaying:
             return {name.removeprefix(start): saved[name] for name in sorted(saved) if name.startswith(start)}
 
         self._runner.resume(list(named("run").values()))
-        self._totals = named("total")
+        self._totals, self._parts = named("total"), saved["parts"]
         for name, quantiles in self._quantiles.items():
             quantiles.resume(named(name))
         if self._response is not None:

@@ -6,6 +6,7 @@ import pytest
 import storagekit as sk
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
+from storagekit.simulation.overload import overload_reasons
 from storagekit.workload.trace import read, request_trace
 
 DRIVE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
@@ -75,3 +76,39 @@ def test_compare_takes_a_depth_for_traces_alone(trace):
     loop = sk.workload.ClosedLoop(sk.workload.RandomRequests(sk.workload.FixedSize(4096), 1.0), 4)
     with pytest.raises(InputError, match="depth is for a trace"):
         sk.compare(loop, {"one": system()}, seeds=2, depth=8)
+
+
+def test_an_overloaded_replay_says_why(trace):
+    """Four requests a second are served at once; four hundred fill the disk, and the last requests wait the longest."""
+    columns = np.zeros(len(trace)), trace.concatenated().offset, trace.size, trace.read
+    paced = {rate: request_trace(np.arange(len(trace)) / rate, *columns) for rate in (4, 400)}
+    assert sk.replay(paced[4], system()).attrs["overloaded"] == ""
+    data = sk.replay(paced[400], system())
+    busy, rise = data.attrs["overloaded"].split("; ")
+    assert busy == f"its busiest brick is busy {float(data.utilization[0]):.0%} of the time"
+    first, *_, last = (part.mean() * 1e3 for part in np.split(data.response_time.values, 5))
+    assert rise == f"response times rose from {first:.3g} to {last:.3g} ms over the run"
+    # two bricks that are nearly always busy, and a closed loop, which is never overloaded
+    assert "and 2 of 2 bricks more than 95%" in sk.replay(paced[400], system(bricks=2)).attrs["overloaded"]
+    assert sk.replay(trace, system(), depth=32).attrs["overloaded"] == ""
+
+
+@pytest.mark.parametrize(
+    ("outside", "utilization", "responses", "closed", "reasons"),
+    [
+        (0.001, [0.95, 0.2], [1, 2, 3, 4, 2], False, ""),
+        (0.0011, [0.5], [1, 1, 1, 1, 1], True, "0.1% of the arrivals waited for a slot"),
+        (0.0, [0.5, 0.96], [1, 2, 3, 4, 1], False, "its busiest brick is busy 96% of the time"),
+        (0.0, [0.96, 0.97], [1, 2, 3, 4, 5], True, ""),
+        (0.0, [0.5], [1e-3, 1.1e-3, 1.2e-3, 1.3e-3, 1.9e-3], False, ""),
+        (
+            0.0,
+            [0.5],
+            [1e-3, 1.1e-3, 1.2e-3, 1.3e-3, 2.1e-3],
+            False,
+            "response times rose from 1 to 2.1 ms over the run",
+        ),
+    ],
+)
+def test_the_limits_of_an_overload(outside, utilization, responses, closed, reasons):
+    assert overload_reasons(outside, utilization, responses, closed) == reasons

@@ -1,0 +1,54 @@
+"""Recognize overloaded systems, whose response times depend on the length of the run."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+# number of parts of a run with equal numbers of requests; response times that rise from part to part show an overload
+PARTS = 5
+# ratio of response times, last part to first part, above which a system is overloaded
+RISEN = 2.0
+# a system is overloaded above this share of arrivals that wait for a slot, or this utilization of the busiest brick
+HELD_UP, BUSY = 1e-3, 0.95
+
+
+def part_length(requests: int) -> int:
+    """Return the number of requests of each part of a run; the last part may have fewer."""
+    return -(-requests // PARTS)
+
+
+def overload_reasons(outside: float, utilization: ArrayLike, responses: Sequence[float], closed: bool) -> str:
+    """Return why a system is overloaded.
+
+    Parameters
+    ----------
+    outside : float
+        Share of the arrivals that waited for a slot.
+    utilization : array of float, shape `[brick]`
+        Utilization of each brick.
+    responses : sequence of float
+        Mean response time in each part of the run, seconds.
+    closed : bool
+        Whether the requests are those of a closed loop, in which the drives are always busy.
+
+    Returns
+    -------
+    str
+        The reasons; empty if the system is not overloaded.
+    """
+    each, reasons = np.asarray(utilization), []
+    if outside > HELD_UP:
+        reasons.append(f"{outside:.1%} of the arrivals waited for a slot")
+    if not closed and each.max() > BUSY:
+        full = np.count_nonzero(each > BUSY)
+        reasons.append(
+            f"its busiest brick is busy {each.max():.0%} of the time"
+            + (f", and {full} of {each.size} bricks more than {BUSY:.0%}" if full > 1 else "")
+        )
+    rises = np.all(np.diff(responses) > 0) and responses[-1] > RISEN * responses[0]
+    if not closed and rises:
+        reasons.append(
+            f"response times rose from {responses[0] * 1e3:.3g} to {responses[-1] * 1e3:.3g} ms over the run"
+        )
+    return "; ".join(reasons)
