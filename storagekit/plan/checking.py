@@ -11,7 +11,7 @@ from storagekit.core.provenance import made_jointly
 from storagekit.core.validation import COUNT, POSITIVE, TIME, Validator, optional
 from storagekit.engine import Scenario
 from storagekit.plan.check import WITHIN, Check, CheckRow
-from storagekit.plan.predicting import Prediction
+from storagekit.plan.prediction import Prediction
 from storagekit.plan.question import Question
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.sharing_question import SharesQuestion, numbers
