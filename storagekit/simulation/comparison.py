@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
@@ -258,7 +259,12 @@ def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
 
 def _in_parts(count: int) -> Measure:
     """Return the measure of the mean response time in each fifth of a run of `count` requests."""
-    each = -(-count // PARTS)
+    return _in_parts_of(-(-count // PARTS))
+
+
+@lru_cache(16)
+def _in_parts_of(each: int) -> Measure:
+    """Return the same measure for parts of the same length, so that comparisons share a compiled program."""
     along = {"part": range(PARTS)}
 
     def of(report: Report, part):

@@ -1,5 +1,7 @@
 """Measures of each stream, along the dimension `stream`, for requests that have streams."""
 
+from functools import lru_cache
+
 from jaxtyping import Array, Bool, Int, Num
 
 from storagekit.core.errors import InputError
@@ -42,6 +44,12 @@ def by_stream(streams: Count) -> tuple[Measure, ...]:
     >>> float((seen.stream_rate[1] / seen.stream_rate[0]).round())
     3.0
     """
+    return _by_stream(int(streams))
+
+
+@lru_cache(16)
+def _by_stream(streams: int) -> tuple[Measure, ...]:
+    """Return the same measures for the same number of streams, so that runs share a compiled program."""
     along = {"stream": range(streams)}
     count = Sum("stream_answered", lambda report, stream: _of(report, stream), int, along=along)
     sectors = Sum(
