@@ -122,7 +122,8 @@ def binned(
     lanes, each_lane = codes.shape[2], 1 + 2 * BINS * (streams + 1)
     first = np.arange(lanes) * each_lane
     counts = np.zeros(lanes * each_lane, np.int64)
-    each = max(1, _BLOCK // codes[0].size)
+    # a block has at least as many events as there are counts, which each block adds
+    each = max(1, max(_BLOCK, counts.size) // codes[0].size)
     for start in range(0, len(codes), each):
         some = slice(start, start + each)
         counts += np.bincount((codes[some] * kept[some, None] + first).ravel(), minlength=len(counts))

@@ -10,6 +10,7 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.provenance import made_jointly
 from storagekit.core.validation import COUNT, POSITIVE, TIME, Validator, optional
 from storagekit.engine import Scenario
+from storagekit.engine.histogram import MOST_STREAMS
 from storagekit.plan.check import WITHIN, Check, CheckRow
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.question import Question
@@ -200,9 +201,9 @@ def check_schemes(
     """
     seeds, requests = _SEEDS("seeds", seeds), _SCHEME_REQUESTS("requests", requests)
     limits = {name: limit for name, limit in {"mean": needs.mean, "p99": needs.tail}.items() if limit is not None}
-    tenants = {
-        f"{kind} of {one.name}": (number, kind) for number, one in enumerate(needs.tenants) for kind in ("mean", "p99")
-    }
+    # the simulation has the quantiles of a limited number of streams
+    kinds = ("mean", "p99") if len(needs.tenants) <= MOST_STREAMS else ("mean",)
+    tenants = {f"{kind} of {one.name}": (number, kind) for number, one in enumerate(needs.tenants) for kind in kinds}
     for measure, (number, kind) in tenants.items():
         limit = getattr(needs.tenants[number], kind)
         limits |= {} if limit is None else {measure: limit}

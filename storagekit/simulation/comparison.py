@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
@@ -146,7 +147,8 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
         outside = float((one.held_up / one.requests).mean())
         # schemes may have fewer bricks than others
         utilization = one.utilization.mean("seed").dropna("brick").values
-        found[scheme] = overload_reasons(outside, utilization, one.part_response.mean("seed").values, closed)
+        requests, responses = int(one.requests.mean()), one.part_response.mean("seed").values
+        found[scheme] = overload_reasons(requests, outside, utilization, responses, closed)
     return {scheme: reasons for scheme, reasons in found.items() if reasons}
 
 
@@ -244,7 +246,12 @@ def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
 
 def _in_parts(count: int) -> Measure:
     """Return the measure of the mean response time in each fifth of a run of `count` requests."""
-    each = part_length(count)
+    return _in_parts_of(part_length(count))
+
+
+@lru_cache(16)
+def _in_parts_of(each: int) -> Measure:
+    """Return the same measure for parts of the same length, so that comparisons share a compiled program."""
     along = {"part": range(PARTS)}
 
     def of(report: Report, part):

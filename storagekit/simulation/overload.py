@@ -11,6 +11,8 @@ PARTS = 5
 RISEN = 2.0
 # a system is overloaded above this share of arrivals that wait for a slot, or this utilization of the busiest brick
 HELD_UP, BUSY = 1e-3, 0.95
+# number of requests below which utilization and rising response times say nothing
+FEWEST = 100
 
 
 def part_length(requests: int) -> int:
@@ -18,17 +20,21 @@ def part_length(requests: int) -> int:
     return -(-requests // PARTS)
 
 
-def overload_reasons(outside: float, utilization: ArrayLike, responses: Sequence[float], closed: bool) -> str:
+def overload_reasons(
+    requests: int, outside: float, utilization: ArrayLike, responses: Sequence[float], closed: bool
+) -> str:
     """Return why a system is overloaded.
 
     Parameters
     ----------
+    requests : int
+        Number of requests.
     outside : float
         Share of the arrivals that waited for a slot.
     utilization : array of float, shape `[brick]`
         Utilization of each brick.
     responses : sequence of float
-        Mean response time in each part of the run, seconds.
+        Mean response time in each part of the run, seconds; NaN for a part without requests.
     closed : bool
         Whether the requests are those of a closed loop, in which the drives are always busy.
 
@@ -40,14 +46,15 @@ def overload_reasons(outside: float, utilization: ArrayLike, responses: Sequence
     each, reasons = np.asarray(utilization), []
     if outside > HELD_UP:
         reasons.append(f"{outside:.1%} of the arrivals waited for a slot")
-    if not closed and each.max() > BUSY:
+    if closed or requests < FEWEST:
+        return "; ".join(reasons)
+    if each.max(initial=0.0) > BUSY:
         full = np.count_nonzero(each > BUSY)
         reasons.append(
             f"its busiest brick is busy {each.max():.0%} of the time"
             + (f", and {full} of {each.size} bricks more than {BUSY:.0%}" if full > 1 else "")
         )
-    rises = np.all(np.diff(responses) > 0) and responses[-1] > RISEN * responses[0]
-    if not closed and rises:
+    if np.all(np.diff(responses) > 0) and responses[-1] > RISEN * responses[0]:
         reasons.append(
             f"response times rose from {responses[0] * 1e3:.3g} to {responses[-1] * 1e3:.3g} ms over the run"
         )

@@ -125,7 +125,11 @@ def replay(
         "busiest_brick": int(np.argmax(data.utilization.values)),
         "bottleneck": max(OF_ACCESS, key=lambda part: float(data[part])),
         "overloaded": overload_reasons(
-            float(data.held_up) / outline.requests, data.utilization.values, responses, depth is not None
+            outline.requests,
+            float(data.held_up) / outline.requests,
+            data.utilization.values,
+            responses,
+            depth is not None,
         ),
     }
     return data
@@ -269,7 +273,8 @@ class _Replaying:
             data["response_time"] = ("request", self._response, described)
             data["read"] = ("request", self._read, {"long_name": "whether a request is a read"})
         data["wrapped"] = ((), self._blocks.wrapping, {"units": "1"})
-        data["part_response"] = ("part", self._parts[0] / np.maximum(self._parts[1], 1))
+        total, count = self._parts
+        data["part_response"] = ("part", np.divide(total, count, out=np.full(PARTS, np.nan), where=count > 0))
         return data.merge(from_streams(self._quantiles))
 
     def _state(self) -> dict[str, np.ndarray]:

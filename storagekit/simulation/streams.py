@@ -1,5 +1,7 @@
 """Measures of each stream, along the dimension `stream`, for requests that have streams."""
 
+from functools import lru_cache
+
 from jaxtyping import Array, Bool, Int, Num
 
 from storagekit.core.errors import InputError
@@ -15,8 +17,9 @@ from storagekit.simulation.standard_measures import ELAPSED
 def by_stream(streams: Count) -> tuple[Measure, ...]:
     """Return measures for each stream, for the argument `measures` of `simulate`.
 
-    The measures are `stream_throughput`, `stream_rate` and `stream_response`. For up to 12 streams, the result also has the
-    quantiles of the response times of each stream, `stream_response_quantile`.
+    The measures are `stream_throughput`, `stream_rate` and `stream_response`. For up to 12 streams, the results of
+    `simulate`, `replicate`, `sweep` and `compare` also have the quantiles of the response times of each stream, without
+    asynchronous requests: `stream_response_quantile`.
 
     Parameters
     ----------
@@ -44,6 +47,12 @@ def by_stream(streams: Count) -> tuple[Measure, ...]:
     >>> float((seen.stream_rate[1] / seen.stream_rate[0]).round())
     3.0
     """
+    return _by_stream(int(streams))
+
+
+@lru_cache(16)
+def _by_stream(streams: int) -> tuple[Measure, ...]:
+    """Return the same measures for the same number of streams, so that runs share a compiled program."""
     along = {"stream": range(streams)}
     count = Sum("stream_answered", lambda report, stream: _of(report, stream), int, along=along)
     sectors = Sum(

@@ -26,16 +26,18 @@ LARGE = ideal_drive(full_seek=1e-3, revolution=1e-2, cylinders=200, sectors_per_
 SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3)).map(lambda n: (n[0] + n[1] + 1, n[1], n[2]))
 
 
-def holders(layout, sector: int, read: bool = False) -> list[int]:
-    """Return the drives of the parts of a request, in the order of the parts."""
-    place = layout.locate(DRIVE, asking(sector)._replace(read=np.array([read])))
-    count = int(layout.needed_of(place)[0])
-    found = [int(layout.drive_of(np.array([part]), place)[0]) for part in range(count)]
+def holders(layout, sectors, read: bool = False) -> list[list[int]]:
+    """Return the drives of the parts of each request, in the order of the parts."""
+    sectors = np.atleast_1d(sectors)
+    place = layout.locate(DRIVE, asking(sectors)._replace(read=np.full(sectors.size, read)))
+    (count,) = set(np.broadcast_to(layout.needed_of(place), sectors.size).tolist())
+    found = np.array([layout.drive_of(np.array([part]), place) for part in range(count)]).T
     for drive in range(int(layout.drives)):
-        part = int(layout.part_on(np.array([drive]), place)[0])
-        assert (0 <= part < count) == (drive in found)
-        assert drive not in found or part == found.index(drive)
-    return found
+        parts = np.broadcast_to(layout.part_on(np.array([drive]), place), sectors.size)
+        for part, drives in zip(parts.tolist(), found.tolist(), strict=True):
+            assert (0 <= part < count) == (drive in drives)
+            assert drive not in drives or part == drives.index(drive)
+    return found.tolist()
 
 
 @settings(max_examples=60)
@@ -48,11 +50,12 @@ def test_a_row_has_every_drive_of_its_group_once_and_parity_rotates(shape, unit,
     disks, parities, groups = shape
     layout, data = ParityGroups(disks, parities, groups, unit), disks - parities
     first = row * data * groups * unit
+    of_row = holders(layout, first + np.arange(data * groups) * unit)
     for group in range(groups):
-        found = [holders(layout, first + (column * groups + group) * unit) for column in range(data)]
+        found = of_row[group::groups]
         assert len({tuple(one[1:]) for one in found}) == 1
         assert sorted([*(one[0] for one in found), *found[0][1:]]) == list(range(group * disks, (group + 1) * disks))
-    turns = [holders(layout, first + turn * data * groups * unit)[1:] for turn in range(disks)]
+    turns = [one[1:] for one in holders(layout, first + np.arange(disks) * data * groups * unit)]
     often = np.bincount(np.concatenate(turns), minlength=disks)[:disks]
     assert np.all(often == parities)
 
@@ -77,7 +80,7 @@ def test_a_write_reads_what_needs_fewer_accesses(shape, unit, sector):
     """It reads all parts that it writes, or all other data of its row. Their numbers add up to the smaller sum."""
     disks, parities, groups = shape
     layout, data = ParityGroups(disks, parities, groups, unit), disks - parities
-    written = holders(layout, sector)
+    (written,) = holders(layout, sector)
     place = layout.locate(DRIVE, asking(sector)._replace(read=np.array([False])))
     mask = int(layout.parts_read_first(place)[0])
     first = [int(layout.drive_of(np.array([part]), place)[0]) for part in range(32) if mask >> part & 1]
@@ -147,8 +150,9 @@ def test_full_stripes_use_every_drive_of_a_group_once(shape, unit, row, sectors)
     assert int(layout.parts_of(place)[0]) == (1 << disks) - 1
     # the same drives have the parity of the row's small writes
     first = ((row // groups) * data * groups + group) * unit
-    assert written[:parities] == holders(small, first)[1:]
-    assert written[parities:] == [holders(small, first + column * groups * unit)[0] for column in range(data)]
+    of_row = holders(small, first + np.arange(data) * groups * unit)
+    assert written[:parities] == of_row[0][1:]
+    assert written[parities:] == [one[0] for one in of_row]
     part = int(layout.sectors_of(np.array([0]), place, np.array([sectors]))[0])
     page = math.gcd(unit, 8)
     assert part % page == 0

@@ -111,4 +111,19 @@ def test_an_overloaded_replay_says_why(trace):
     ],
 )
 def test_the_limits_of_an_overload(outside, utilization, responses, closed, reasons):
-    assert overload_reasons(outside, utilization, responses, closed) == reasons
+    assert overload_reasons(100, outside, utilization, responses, closed) == reasons
+
+
+def test_few_requests_and_parts_without_responses_show_no_overload():
+    assert overload_reasons(99, 0.0, [1.0], [1.0, 2.0, 3.0, 4.0, 5.0], False) == ""
+    assert overload_reasons(100, 0.0, [], [np.nan, 2.0, 3.0, 4.0, 5.0], False) == ""
+    assert "1.0% of the arrivals" in overload_reasons(99, 0.01, [1.0], [1.0] * 5, False)
+
+
+def test_asynchronous_requests_have_no_part_in_an_overload():
+    """The first fifth has only asynchronous requests, and the others become longer and longer."""
+    count = 500
+    columns = np.arange(count, dtype=float), np.zeros(count), np.zeros(count, int), 512 * (1 + np.arange(count))
+    asynchronous = np.arange(count) < 100
+    longer = request_trace(*columns, np.zeros(count, bool), asynchronous=asynchronous)
+    assert sk.replay(longer, system()).attrs["overloaded"] == ""

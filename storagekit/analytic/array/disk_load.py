@@ -66,7 +66,6 @@ class Operation:
             )
 
 
-@lru_cache(maxsize=1024)
 def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
     """Return the reads and the writes of a layout, each if its share is above 0.
 
@@ -82,6 +81,11 @@ def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
     tuple of Operation
         The reads, and the writes.
     """
+    return _operations_of(shape, float(reads))
+
+
+@lru_cache(maxsize=1024)
+def _operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
     read, write = Operation(reads, shape.ways), Operation(1 - reads, shape.read_first, shape.written, shape.returns)
     return tuple(one for one in (read, write) if one.share > 0)
 
