@@ -281,15 +281,13 @@ def network_of(nodes: str | None, racks: str | None):
         if racks is not None:
             raise InputError("--racks without --nodes: give the nodes too, such as --nodes 4:1250")
         return None
-    found = []
-    for option, words in (("--nodes", nodes), ("--racks", racks or "1:0")):
+    given, found = {"--nodes": nodes} | ({} if racks is None else {"--racks": racks}), []
+    for option, words in given.items():
         count, _, rate = words.partition(":")
         try:
             found += [int(count), float(rate) * _MB]
         except ValueError:
             raise InputError(f"{option} {words[:40]!r}: give a number and MB/s, such as 4:1250") from None
-    if racks is None:
-        return Network(*found[:2])
     return Network(*found)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.plan.families import Family
+from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import Objective
 from storagekit.plan.predicting import (
     SLACK,
@@ -140,6 +141,11 @@ def exceeded(needs: Requirements, one: Prediction) -> list[Exceeded]:
     return [Exceeded(what, name, value, limit) for what, name, value, limit in every if limit and value > limit]
 
 
-def meets(needs: Requirements, one: Prediction) -> bool:
-    """Return whether a scheme sustains the load within the limits of the response time."""
+def disks_meet(needs: Requirements, one: Prediction) -> bool:
+    """Return whether the disks of a scheme sustain the load within the limits of the response time."""
     return bool(np.isfinite(one.mean)) and not exceeded(needs, one)
+
+
+def meets(needs: Requirements, one: Prediction) -> bool:
+    """Return whether disks and network sustain the load within the limits of the response time."""
+    return disks_meet(needs, one) and not network_is_full(one)

@@ -1,7 +1,7 @@
 """The network of an array: nodes with several disks each, racks with several nodes each, and the rates of their links."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, Validator, optional, validate_fields
@@ -10,9 +10,17 @@ _NODES = COUNT.up_to(4096)
 _RATE = Validator(least=1, most=1e15, unit="bytes/s")
 
 
+class Link(NamedTuple):
+    """The busiest link of a kind: "node" or "rack", its rate in bytes a second, and its share of the bytes of all disks."""
+
+    kind: str
+    rate: float
+    share: float
+
+
 @dataclass(frozen=True)
 class Network:
-    """Nodes over which the disks of an array are spread evenly, and the rates of their links.
+    """Nodes and racks over which the disks of an array are spread as evenly as possible, and the rates of their links.
 
     Parameters
     ----------
@@ -21,19 +29,19 @@ class Network:
     node_rate : float
         Rate of the link of a node in each direction, bytes a second, at least 1.
     racks : int
-        Number of racks over which the nodes are spread evenly; by default 1.
+        Number of racks over which the nodes are spread; by default 1.
     rack_rate : float, optional
-        Rate of the link of a rack in each direction, bytes a second; by default without limit.
+        Rate of the link of a rack in each direction, bytes a second; by default without limit. Several racks need it.
 
     Raises
     ------
     InputError
-        If a value is out of range, or there are more racks than nodes.
+        If a value is out of range, there are more racks than nodes, or several racks without a rate.
 
     Examples
     --------
     >>> from storagekit.plan import Network
-    >>> Network(4, 1.25e9, racks=2, rack_rate=2e9).capacity
+    >>> Network(4, 1.25e9, racks=2, rack_rate=2e9).capacity(12)
     4000000000.0
     """
 
@@ -46,22 +54,30 @@ class Network:
         validate_fields(self)
         if self.racks > self.nodes:
             raise InputError(f"racks {self.racks}: at most {self.nodes}, the number of nodes")
+        if self.racks > 1 and self.rack_rate is None:
+            raise InputError(
+                f"racks {self.racks} without rack_rate: give the rate of the link of a rack, bytes a second"
+            )
 
-    @property
-    def capacity(self) -> float:
-        """Return the largest number of bytes a second in each direction over all links."""
-        return min(count * rate for _, count, rate in self._links)
+    def links(self, disks: int) -> list[Link]:
+        """Return the busiest link of each kind. disks: number of disks that are used; with fewer disks, nodes are empty."""
+        found = [Link("node", self.node_rate, _most(disks, self.nodes) / disks)]
+        if self.rack_rate is not None:
+            found.append(Link("rack", self.rack_rate, _most(disks, self.racks) / disks))
+        return found
 
-    @property
-    def narrowest(self) -> tuple[str, int, float]:
-        """Return the links that limit the capacity: "node" or "rack", their number, and the rate of one in bytes a second."""
-        return min(self._links, key=lambda link: link[1] * link[2])
+    def capacity(self, disks: int) -> float:
+        """Return the number of bytes a second of all disks, in each direction, at which the busiest link is full.
 
-    @property
-    def _links(self) -> list[tuple[str, int, float]]:
-        links = [("node", self.nodes, self.node_rate)]
-        return links if self.rack_rate is None else [*links, ("rack", self.racks, self.rack_rate)]
+        disks: number of disks that are used.
+        """
+        return min(one.rate / one.share for one in self.links(disks))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a dictionary for JSON."""
         return {name: getattr(self, name) for name in ("nodes", "node_rate", "racks", "rack_rate")}
+
+
+def _most(disks: int, places: int) -> int:
+    """Return the largest number of disks in a place if disks are spread over places as evenly as possible."""
+    return -(-disks // places)

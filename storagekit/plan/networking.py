@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.binding import Binding
-from storagekit.plan.prediction import Prediction, TenantFigures
+from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme
 
@@ -28,7 +28,9 @@ def bytes_of_request(needs: Requirements, scheme: Scheme) -> NDArray:
 
 def bytes_of_streams(needs: Requirements, scheme: Scheme) -> NDArray:
     """Return the number of bytes a second of the sequential streams that leave the disks, and that reach the disks, `[2]`."""
-    more, _ = scheme.written_in_sequence
+    accesses, _ = scheme.written_in_sequence
+    # divided requests have a part of a chunk in each access
+    more = accesses / scheme.shape.ways
     rates = [(0.0, one.rate * more) if one.writes else (one.rate, 0.0) for one in needs.streams]
     return np.sum(rates, axis=0) if rates else np.zeros(2)
 
@@ -36,38 +38,65 @@ def bytes_of_streams(needs: Requirements, scheme: Scheme) -> NDArray:
 def with_network(needs: Requirements, one: Prediction) -> Prediction:
     """Return a prediction within the limits of the network. Without a network it is unchanged.
 
-    The throughput is at most what the links allow. With arrivals at a rate, response times are infinite if this is less than
-    the rate; otherwise they exclude the network. With outstanding requests the disks wait for the network.
+    The throughput is at most what the links allow. Response times at a rate exclude the network. With outstanding requests
+    the disks wait for the links. A rebuild takes at least as long as its bytes take on the links beside the load.
     """
     if needs.network is None:
         return one
-    each, streams, capacity = (
-        bytes_of_request(needs, one.scheme),
-        bytes_of_streams(needs, one.scheme),
-        needs.network.capacity,
-    )
-    left = capacity - streams
+    each, streams = bytes_of_request(needs, one.scheme), bytes_of_streams(needs, one.scheme)
+    left = needs.network.capacity(one.scheme.disks) - streams
     # streams that fill a direction leave nothing for requests
     most = float(np.min(left[each > 0] / each[each > 0], initial=np.inf)) if np.all(left >= 0) else 0.0
+    limited = needs.rate is None and most < one.throughput
     rate = min(one.throughput, most) if needs.rate is None else needs.rate
-    found = replace(one, throughput=min(one.throughput, most), network=float(np.max(rate * each + streams) / capacity))
-    if needs.outstanding is not None and most < one.throughput:
-        return replace(found, mean=needs.outstanding / most, utilization=one.utilization * most / one.throughput)
-    if needs.rate is not None and most < needs.rate:
-        tenants = tuple(TenantFigures(each.name, np.inf, np.inf) for each in one.tenants)
-        return replace(found, mean=np.inf, p95=np.inf, p99=np.inf, tenants=tenants)
-    return found
+    found = replace(
+        one,
+        throughput=min(one.throughput, most),
+        disk_rate=one.throughput,
+        network=1.0 if limited else float(np.max((rate * each + streams) / (left + streams))),
+        rebuild=max(one.rebuild, _rebuild_time(needs, one.scheme, left - rate * each)),
+    )
+    if not limited:
+        return found
+    mean = needs.outstanding / most if needs.outstanding and most else np.inf
+    return replace(found, mean=mean, utilization=one.utilization * most / one.throughput)
+
+
+def _rebuild_time(needs: Requirements, scheme: Scheme, left: NDArray) -> float:
+    """Return the time in seconds that the bytes of a rebuild take on the links; 0 without redundancy.
+
+    left: bytes a second in each direction that the load leaves.
+    """
+    after = scheme.after_loss(needs.read_share)
+    if after is None:
+        return 0.0
+    restored = needs.data / scheme.usable(needs.capacity) * needs.capacity * after.content
+    # the other disks send what is read at the same time, and a disk, or all disks, receive what is restored
+    moved = restored * np.array([after.together, 1.0])
+    return float(np.max(moved / left)) if np.all(left > 0) else np.inf
+
+
+def network_is_full(one: Prediction) -> bool:
+    """Return whether arrivals at a rate exceed what the links allow."""
+    return one.network > 1 + 1e-9
 
 
 def overloaded_network(needs: Requirements, one: Prediction) -> Binding:
-    """Return the constraint of a scheme whose network is overloaded."""
-    assert needs.network is not None
-    link, count, limit = needs.network.narrowest
-    needed = one.network * limit
-    more = int(np.ceil(count * one.network))
+    """Return the constraint of a scheme whose network is overloaded. The remedy names what each kind of link needs."""
+    assert needs.network is not None and needs.rate is not None
+    load = _load(needs, one)
+    every = [(link, load * link.share) for link in needs.network.links(one.scheme.disks)]
+    worst, needed = max(every, key=lambda pair: pair[1] / pair[0].rate)
+    wanted = [f"{np.ceil(rate / _MB):.0f} MB/s for each {link.kind}" for link, rate in every if rate > link.rate]
     return Binding(
-        f"MB/s of each {link}: the network of {one.scheme} is overloaded",
+        f"MB/s of a {worst.kind} in one direction: the network of {one.scheme} is overloaded",
         needed / _MB,
-        limit / _MB,
-        f"use links of at least {np.ceil(needed / _MB):.0f} MB/s, or at least {more} {link}s, or reduce the load",
+        worst.rate / _MB,
+        f"use links of at least {' and '.join(wanted)}, or reduce the load",
     )
+
+
+def _load(needs: Requirements, one: Prediction) -> float:
+    """Return the bytes a second of all disks in the busier direction."""
+    assert needs.rate is not None
+    return float(np.max(needs.rate * bytes_of_request(needs, one.scheme) + bytes_of_streams(needs, one.scheme)))

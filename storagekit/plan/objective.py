@@ -65,7 +65,7 @@ class MaxThroughput(Objective):
     """Maximize the throughput.
 
     With outstanding requests, the throughput is the rate of the closed loop. With arrivals at a rate, the throughput is
-    the highest rate at which the disks are not overloaded.
+    the highest rate at which the disks, and the links of a network, are not overloaded.
 
     For layouts, q requests are outstanding for each disk (srarray, section 2.4).
     """

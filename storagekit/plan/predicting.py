@@ -60,7 +60,7 @@ def load_share(needs: Requirements, one: Prediction) -> float:
     """
     if needs.rate is None or needs.queue_depth == 1:
         return one.utilization
-    return needs.rate / one.throughput if one.throughput else np.inf
+    return needs.rate / one.disk_limit if one.disk_limit else np.inf
 
 
 def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:

@@ -1,5 +1,6 @@
 """The predicted values of a scheme."""
 
+import math
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ COLUMNS = MappingProxyType(
         "cost": ("", "price of the disks"),
         "degraded": ("1", "utilization of the busiest disk while another disk is lost"),
         "rebuild": ("s", "time to restore a lost disk in the idle time of the other disks"),
-        "network": ("1", "utilization of the busiest links of the network"),
+        "network": ("1", "utilization of the busiest link of the network"),
         "binds": ("", "largest part of the mean response time"),
         "basis": ("", "analytic (a formula), or simulated"),
     }
@@ -51,8 +52,8 @@ class Prediction:
         Requests a second: the throughput of the closed loop if requests are outstanding, otherwise the highest possible
         rate of arrivals.
     mean, p95, p99 : float
-        Response times in seconds. They are infinite if the disks are overloaded; p95 and p99 are NaN with outstanding
-        requests.
+        Response times in seconds. They are infinite if the disks are overloaded, and exclude the network; p95 and p99 are
+        NaN with outstanding requests. With outstanding requests, the mean includes the wait for a full link.
     utilization : float
         Utilization of a disk.
     usable : float
@@ -76,7 +77,10 @@ class Prediction:
     streams, streams_lost : float
         Share of the time for which sequential streams occupy a disk, and the same while another disk is lost; by default 0.
     network : float
-        Utilization of the busiest links of the network, in the busier direction; NaN, the default, without a network.
+        Utilization of the busiest link of the network in the busier direction, above 1 if the links cannot serve the rate;
+        NaN, the default, without a network.
+    disk_rate : float
+        `throughput` of the disks without the network; NaN, the default, without a network.
     """
 
     scheme: Scheme
@@ -97,6 +101,12 @@ class Prediction:
     streams: float = 0.0
     streams_lost: float = 0.0
     network: float = np.nan
+    disk_rate: float = np.nan
+
+    @property
+    def disk_limit(self) -> float:
+        """Return the throughput of the disks, without the limits of a network."""
+        return self.throughput if math.isnan(self.disk_rate) else self.disk_rate
 
     @property
     def name(self) -> str:
@@ -107,7 +117,7 @@ class Prediction:
     def binds(self) -> str:
         """Return the name and the share of the largest part of the mean response time, as text."""
         if self.utilization >= 1:
-            return f"overloaded: {self.throughput:.0f} requests/s at most"
+            return f"overloaded: {self.disk_limit:.0f} requests/s at most"
         if self.network >= 1:
             return f"network: {self.throughput:.0f} requests/s at most"
         shares = self.parts | {"waiting": max(0.0, self.mean - sum(self.parts.values()))}

@@ -272,6 +272,10 @@ class Purchases:
                 "other reads go to the disks as Poisson arrivals, and filling the cache takes no time.",
                 "The cache itself is never busy, and it does not change the durability except through the shorter rebuild.",
             ]
+        if self.caches and self.needs.network is not None:
+            lines.append("The cache is beyond the network, so that its hits do not use the links of the nodes.")
+        if self.needs.network is not None:
+            lines.append("The nodes and their links remain.")
         return (*lines, *self._about_durability())
 
     def _about_durability(self) -> list[str]:

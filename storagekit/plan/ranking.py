@@ -1,6 +1,7 @@
 """Rank the schemes for given disks by their predicted values."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,9 +13,9 @@ from storagekit.core.units import KB, MS
 from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
 from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families
-from storagekit.plan.finding import Exceeded, exceeded, found, meets, order_of, surviving
+from storagekit.plan.finding import Exceeded, disks_meet, exceeded, found, order_of, surviving
 from storagekit.plan.network import Network
-from storagekit.plan.networking import overloaded_network
+from storagekit.plan.networking import network_is_full, overloaded_network
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
 from storagekit.plan.predicting import (
     holds,
@@ -289,25 +290,42 @@ def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:
 
 def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction]) -> Binding:
     """Return the violated constraint if all schemes with enough capacity are too slow."""
-    fewest = "" if goal.may_leave_disks else "; the goal MinCost() (--goal cost) finds the smallest number of disks"
-    best = max(refused, key=lambda one: (one.throughput, -one.utilization))
-    connected = [one for one in refused if one.network > 1 > one.utilization]
-    if connected and not np.isfinite(best.mean):
+    connected = [one for one in refused if network_is_full(one) and _fast_enough(needs, goal, one)]
+    if connected:
         return overloaded_network(needs, min(connected, key=lambda one: one.network))
-    if needs.rate is not None and best.throughput <= needs.rate:
+    binding = _slow_disks(needs, goal, refused)
+    links = [one for one in refused if network_is_full(one)]
+    if len(links) < len(refused):
+        return binding
+    # the remedy for the disks would not help alone
+    network = overloaded_network(needs, min(links, key=lambda one: one.network))
+    return replace(binding, remedy=f"{binding.remedy}; the network is overloaded too: {network.remedy}")
+
+
+def _fast_enough(needs: Requirements, goal: Objective, one: Prediction) -> bool:
+    """Return whether the disks of a scheme are fast enough, whatever the network."""
+    idle = needs.rate is None or load_share(needs, one) <= goal.most_busy
+    return idle and disks_meet(needs, one)
+
+
+def _slow_disks(needs: Requirements, goal: Objective, refused: Sequence[Prediction]) -> Binding:
+    """Return the violated constraint if the disks of all schemes with enough capacity are too slow."""
+    fewest = "" if goal.may_leave_disks else "; the goal MinCost() (--goal cost) finds the smallest number of disks"
+    best = max(refused, key=lambda one: (one.disk_limit, -one.utilization))
+    if needs.rate is not None and best.disk_limit <= needs.rate:
         # with streams, the utilization is not in proportion to the rate
-        load = best.utilization if needs.streams else needs.rate / best.throughput
+        load = best.utilization if needs.streams else needs.rate / best.disk_limit
         count = int(np.ceil(needs.affordable * load / BUSIEST))
         then = f"be {BUSIEST:.0%} busy" if needs.queue_depth == 1 else f"have {BUSIEST:.0%} of their maximum rate"
         remedy = f"use about {count} disks, which would {then}, or reduce the load"
         more = f"{fewest} within the limit" if fewest and (needs.mean is not None or needs.tail is not None) else ""
-        if not best.throughput:
+        if not best.disk_limit:
             what = f"disk utilization, %: the streams alone overload the disks of {best.scheme}"
             return Binding(what, 100 * best.utilization, 100.0, remedy + more)
         return Binding(
-            f"requests/s: the disks of {best.scheme} are overloaded", needs.rate, best.throughput, remedy + more
+            f"requests/s: the disks of {best.scheme} are overloaded", needs.rate, best.disk_limit, remedy + more
         )
-    busy = [one for one in refused if meets(needs, one)]
+    busy = [one for one in refused if disks_meet(needs, one)]
     if busy:
         share = partial(load_share, needs)
         idlest = min(busy, key=share)

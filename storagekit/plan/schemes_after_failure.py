@@ -205,7 +205,7 @@ def after_failure_of(
         ranking = tuple(sorted(found, key=lambda one: one.lost.mean))
     else:
         ranking = tuple(sorted(found, key=lambda one: (one.rebuilding.mean, one.lost.mean)))
-    return FailureRanking(rebuild_rate, ranking, tuple(unknown), _assumptions(rebuild_rate, chunk))
+    return FailureRanking(rebuild_rate, ranking, tuple(unknown), _assumptions(needs, rebuild_rate, chunk))
 
 
 def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list[Prediction]:
@@ -214,8 +214,9 @@ def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list
     return [replace(one, rebuild=times.get(one.name, one.rebuild)) for one in predictions]
 
 
-def _assumptions(rebuild_rate: float | None, chunk: float) -> tuple[str, ...]:
+def _assumptions(needs: Requirements, rebuild_rate: float | None, chunk: float) -> tuple[str, ...]:
     common = (
+        *(["The network is not included."] if needs.network is not None else []),
         "One disk is lost. The response times are averages over all requests. Groups without a loss are as fast as before.",
         "A read of lost data reads as many other disks as there are data disks. A write calculates the new parity with the "
         "fewest accesses.",

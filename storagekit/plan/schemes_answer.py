@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.positioning import spindle
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS
@@ -21,7 +22,9 @@ from storagekit.plan.answer import RankedAnswer, headline, html_table, require_f
 from storagekit.plan.check import Check
 from storagekit.plan.families import Family
 from storagekit.plan.network import Network
+from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import MinP95, Objective
+from storagekit.plan.predicting import predict
 from storagekit.plan.prediction import COLUMNS, Prediction
 from storagekit.plan.purchases import MOST_MORE, Lifetimes, Purchases, different_caches, priced_drives
 from storagekit.plan.requirements import Requirements
@@ -138,7 +141,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "a group divide each of these parts"
             )
         if needs.network is not None:
-            requests.append(_network(needs.network))
+            requests.append(_network(needs.network, needs.rate is not None))
         if self.goal.most_busy < 1 and needs.rate is not None:
             what = "the disk utilization" if needs.queue_depth == 1 else "the share of the maximum rate"
             requests.append(f"{what} is limited to {self.goal.most_busy:.0%}")
@@ -192,7 +195,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         return warnings_of(self.needs, self.recommended) if self.recommended else ()
 
     def check(self, *, schemes: int = 3, seeds: int = 16, requests: int | None = None) -> Check:
-        """Simulate the first schemes of the ranking.
+        """Simulate the first schemes of the ranking. The simulation has no network, and the predictions are those without it.
 
         Parameters
         ----------
@@ -218,11 +221,19 @@ class SchemesAnswer(RankedAnswer[Prediction]):
 
         require_feasible(self.feasible, self.binding)
         chosen = self.ranking[: COUNT("schemes", schemes)]
-        at_rate = self.needs.rate is not None
+        needs, at_rate = self.needs, self.needs.rate is not None
+        if needs.network is not None:
+            needs = replace(needs, network=None)
+            chosen = [one for each in chosen for one in self._of_disks(needs, each)]
         measures = [] if at_rate else ["throughput"]
         measures += ["mean", "p95", "p99"] if isinstance(self.goal, MinP95) else ["mean", "p99"]
         scheduler = None if at_rate else self.scheduler
-        return check_schemes(self.needs, chosen, measures, scheduler, seeds=seeds, requests=requests)
+        return check_schemes(needs, chosen, measures, scheduler, seeds=seeds, requests=requests)
+
+    def _of_disks(self, needs: Requirements, one: Prediction) -> list[Prediction]:
+        """Return the prediction of the same scheme for other requirements."""
+        disks = one.scheme.disks + one.spare
+        return predict(needs, spindle(needs.drive), [one.scheme], self.scheduler, disks)
 
     @validate
     def chart(self, check: Annotated[Check | None, instance_of(Check, "the result of check()")] = None) -> Any:
@@ -565,13 +576,17 @@ def _requests(needs: Requirements) -> list[str]:
     return found
 
 
-def _network(network: Network) -> str:
-    """Return the assumption about a network."""
+def _network(network: Network, at_rate: bool) -> str:
+    """Return the assumption about a network. at_rate: whether requests arrive at a rate."""
     racks = "" if network.rack_rate is None else f", {network.racks} racks of {network.rack_rate / 1e6:g} MB/s"
+    times = (
+        "Response times exclude the network" if at_rate else "Outstanding requests wait for a link only if it is full"
+    )
     return (
-        f"network of {network.nodes} nodes of {network.node_rate / 1e6:g} MB/s in each direction{racks}: the disks and their "
-        "requests are spread evenly over the nodes; clients, and what calculates parity, are beyond these links. The network "
-        "limits the rate of requests and of streams, without failures and rebuilds. Response times exclude it"
+        f"network of {network.nodes} nodes of {network.node_rate / 1e6:g} MB/s in each direction{racks}: the disks are "
+        "spread as evenly as possible over the nodes and racks, and have equal shares of the requests; clients, and what "
+        "calculates parity, are beyond these links. They limit the rate, the streams, and a rebuild beside them; degraded "
+        f"reads are not counted. {times}"
     )
 
 
@@ -625,7 +640,9 @@ def _listed(ranking: Sequence[Prediction]) -> list[str]:
 
 
 def _cells(one: Prediction) -> tuple[str, ...]:
-    mean, tail = (f"{time / MS:.1f}" if math.isfinite(time) else "-" for time in (one.mean, one.p99))
+    mean, tail = (
+        f"{time / MS:.1f}" if math.isfinite(time) and not network_is_full(one) else "-" for time in (one.mean, one.p99)
+    )
     rebuild = {math.inf: "never"}.get(one.rebuild, f"{one.rebuild / HOUR:.1f}" if one.rebuild >= 0 else "-")
     return (
         one.name,

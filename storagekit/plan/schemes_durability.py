@@ -162,6 +162,7 @@ def durability_of(
         else f"A rebuild restores {rebuild_rate / 1e6:g} MB/s. If the disks or a spare disk are too slow for it, it "
         "counts as never ending.",
         *conventions,
+        *(["The network does not limit this rate."] if needs.network is not None and rebuild_rate is not None else []),
     )
     ranking = tuple(sorted(found, key=lambda one: one.loss_probability))
     return DurabilityRanking(years, ranking, tuple(never), tuple(unknown), assumptions)

@@ -11,6 +11,7 @@ from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.core.binding import Binding
 from storagekit.core.units import MS
 from storagekit.plan.finding import exceeded
+from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import Objective
 from storagekit.plan.predicting import (
     SLACK,
@@ -181,7 +182,7 @@ class _Growth(NamedTuple):
                 return Limit("load", f"of {MOST_OUTSTANDING} outstanding requests")
             needs = replace(self.needs, data=grown, outstanding=outstanding)
         (one,) = predict(needs, self.timing, [scheme], self.scheduler, scheme.disks)
-        if not math.isfinite(one.mean):
+        if not math.isfinite(one.mean) or network_is_full(one):
             return Limit("load", f"of {one.throughput:.0f} requests/s")
         limits = exceeded(needs, one)
         if limits:

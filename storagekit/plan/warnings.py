@@ -35,9 +35,10 @@ def warnings_of(needs: Requirements, best: Prediction) -> tuple[str, ...]:
     tuple of str
         The sentences. None is about the rate with outstanding requests, because their rate adapts to the disks.
     """
-    found = [_full_stripes(needs, best), _network(best)]
+    found = [_full_stripes(needs, best)]
     if needs.rate is None:
         return tuple(filter(None, found))
+    found.append(_network(best))
     found.append(_after_failure(needs, best))
     # a scheme without a formula would be simulated again
     if best.basis == "analytic":
@@ -62,8 +63,8 @@ def _network(best: Prediction) -> str:
     if not best.network > BUSY:
         return ""
     return (
-        f"the busiest links of the network are {best.network:.0%} used: requests wait for them, which the response times "
-        "exclude, and a rebuild has little of their rate"
+        f"the busiest link of the network is {best.network:.0%} used: requests wait for it, which the response times "
+        "exclude, and a rebuild has little of its rate"
     )
 
 
@@ -97,7 +98,7 @@ def _near_overload(needs: Requirements, best: Prediction) -> str:
     queued = needs.queue_depth > 1
     load = f"the load is {share:.1%} of the maximum rate" if queued else f"the disks are {share:.1%} busy"
     if queued:
-        then_rate, relief = f"{BUSIEST * best.throughput:.0f} requests/s, or ", f"are {BUSIEST:.0%} of that rate"
+        then_rate, relief = f"{BUSIEST * best.disk_limit:.0f} requests/s, or ", f"are {BUSIEST:.0%} of that rate"
     else:
         then_rate = _relief(needs.rate, best.utilization, best.streams, BUSIEST).removeprefix("at most ")
         relief = f"leave the disks {BUSIEST:.0%} busy"
@@ -117,8 +118,8 @@ def _partly(needs: Requirements, best: Prediction) -> str:
     then = _predicted(needs.with_whole(sector), best)
     return (
         f"requests of {partly:,.0f} bytes are not a multiple of the sectors of {sector:,} bytes, so that a write of "
-        f"this size takes a revolution more; with whole sectors the limit would be {then.throughput:.0f} requests/s in "
-        f"place of {best.throughput:.0f}"
+        f"this size takes a revolution more; with whole sectors the limit would be {then.disk_limit:.0f} requests/s in "
+        f"place of {best.disk_limit:.0f}"
     )
 
 
