@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import COUNT, Validator, optional, validate_fields
+from storagekit.core.validation import COUNT, Count, Validator, optional, validate, validate_fields
 
 _NODES = COUNT.up_to(4096)
 _RATE = Validator(least=1, most=1e15, unit="bytes/s")
@@ -59,17 +59,48 @@ class Network:
                 f"racks {self.racks} without rack_rate: give the rate of the link of a rack, bytes a second"
             )
 
-    def links(self, disks: int) -> list[Link]:
-        """Return the busiest link of each kind. disks: number of disks that are used; with fewer disks, nodes are empty."""
+    @validate
+    def links(self, disks: Count) -> list[Link]:
+        """Return the busiest link of each kind.
+
+        Parameters
+        ----------
+        disks : int
+            Number of disks that are used. If there are fewer disks than nodes, nodes are empty.
+
+        Returns
+        -------
+        list of Link
+            The link of a node, and the link of a rack if racks have a rate.
+
+        Raises
+        ------
+        InputError
+            If the number is out of range.
+        """
         found = [Link("node", self.node_rate, _most(disks, self.nodes) / disks)]
         if self.rack_rate is not None:
             found.append(Link("rack", self.rack_rate, _most(disks, self.racks) / disks))
         return found
 
-    def capacity(self, disks: int) -> float:
+    @validate
+    def capacity(self, disks: Count) -> float:
         """Return the number of bytes a second of all disks, in each direction, at which the busiest link is full.
 
-        disks: number of disks that are used.
+        Parameters
+        ----------
+        disks : int
+            Number of disks that are used.
+
+        Returns
+        -------
+        float
+            Bytes a second.
+
+        Raises
+        ------
+        InputError
+            If the number is out of range.
         """
         return min(one.rate / one.share for one in self.links(disks))
 

@@ -297,6 +297,8 @@ VALID_CALLS = {
     "plan.Network": ValidCall(
         lambda: {"nodes": 4, "node_rate": 1e9, "racks": 2, "rack_rate": 2e9}, optional=("rack_rate",)
     ),
+    "plan.Network.capacity": ValidCall(lambda: {"disks": 12}, through=Network(2, 1e9).capacity),
+    "plan.Network.links": ValidCall(lambda: {"disks": 12}, through=Network(2, 1e9).links),
     "plan.Tenant": ValidCall(
         lambda: {"name": "web", "rate": 100.0, "size": 64.0 * KB, "read_share": 0.7, "mean": 0.05, "p99": 0.2}
     ),
