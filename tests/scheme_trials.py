@@ -10,7 +10,7 @@ from storagekit.analytic.array.elevator import RLOOK
 from storagekit.core.units import KB, MS
 from storagekit.drive import Drive
 from storagekit.plan import SchemesAnswer, schemes
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.simulating import scheme_requests, simulate_scheme
 

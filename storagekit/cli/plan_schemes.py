@@ -122,16 +122,6 @@ Trace = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="A trace whose sizes, reads and writes, and rate unless --rate, are used."),
 ]
-Nodes = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NODES:MB/S",
-        help="Nodes over which the disks are spread, and the rate of the link of each: 4:1250 for 10 Gbit/s.",
-    ),
-]
-Racks = Annotated[
-    str | None, typer.Option(metavar="RACKS:MB/S", help="With --nodes: racks, and the rate of the link of each.")
-]
 Chunk = Annotated[float, typer.Option(help="With --stream: MB that a stream reads of a disk at once.")]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")]
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
@@ -158,8 +148,6 @@ def schemes(
     trace: Trace = None,
     stream: Streams = None,
     chunk_mb: Chunk = 1.0,
-    nodes: Nodes = None,
-    racks: Racks = None,
     goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
     tolerate: Annotated[int, typer.Option(help="Number of disk failures that the scheme must tolerate.")] = 0,
     mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time, ms.")] = None,
@@ -220,7 +208,6 @@ def _ranked(given: SimpleNamespace):
         tenants=tenants,
         streams=[stream_of(words) for words in given.stream or []],
         chunk=given.chunk_mb * 2**20,
-        network=network_of(given.nodes, given.racks),
         goal=_named("goal", given.goal, OBJECTIVES),
         tolerate=given.tolerate,
         mean=None if given.mean_ms is None else given.mean_ms * _MS,
@@ -271,26 +258,6 @@ def tenant_of(words: str):
             "web:300:8:80%:mean<20:p99<50"
         ) from None
     return Tenant(name, rate, size, **others)
-
-
-def network_of(nodes: str | None, racks: str | None):
-    """Return the network of --nodes and --racks, such as 4:1250 and 2:5000; None without --nodes."""
-    from storagekit.plan import Network
-
-    if nodes is None:
-        if racks is not None:
-            raise InputError("--racks without --nodes: give the nodes too, such as --nodes 4:1250")
-        return None
-    found = []
-    for option, words in (("--nodes", nodes), ("--racks", racks or "1:0")):
-        count, _, rate = words.partition(":")
-        try:
-            found += [int(count), float(rate) * _MB]
-        except ValueError:
-            raise InputError(f"{option} {words[:40]!r}: give a number and MB/s, such as 4:1250") from None
-    if racks is None:
-        return Network(*found[:2])
-    return Network(*found)
 
 
 def stream_of(words: str):

@@ -14,7 +14,7 @@ An answer prints as text and converts to a dictionary. `answer.check()` compares
 ====================  ====================================================================
 requirements          `requirements` (schemes), `question` and `goal` (layouts), `sharing_question`
 candidates            `families` and `scheme`; the layouts of a `question`
-prediction            `predicting`, `networking` (schemes); `analytic` for layouts and shares; `paper_rule`
+prediction            `predicting` (schemes); `analytic` for layouts and shares; `paper_rule`
 ranking               `objective`; `finding`, `ranking`, `sr_array`, `sizing`, `many`, `sharing`
 answer                `answer` (text, JSON, tables); `schemes_answer`, `layout_answer`, `sharing_answer`; `purchases`
 check                 `check` (the result), `checking`, `simulating` (scenarios); `trials` (random questions)
@@ -44,7 +44,6 @@ from storagekit.plan.many import rank_many as rank_many
 from storagekit.plan.memory_or_disks import MemoryAnswer as MemoryAnswer
 from storagekit.plan.memory_or_disks import memory as memory
 from storagekit.plan.memory_or_disks import price_ratio as price_ratio
-from storagekit.plan.network import Network as Network
 from storagekit.plan.objective import MaxCapacity as MaxCapacity
 from storagekit.plan.objective import MaxThroughput as MaxThroughput
 from storagekit.plan.objective import MinCost as MinCost

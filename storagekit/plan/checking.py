@@ -12,7 +12,7 @@ from storagekit.core.validation import COUNT, POSITIVE, TIME, Validator, optiona
 from storagekit.engine import Scenario
 from storagekit.engine.histogram import MOST_STREAMS
 from storagekit.plan.check import WITHIN, Check, CheckRow
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction
 from storagekit.plan.question import Question
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.sharing_question import SharesQuestion, numbers

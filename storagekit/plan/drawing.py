@@ -9,7 +9,7 @@ from storagekit.charts.schemes import Chart, figure, ranking
 from storagekit.core.units import MS
 from storagekit.plan.check import Check
 from storagekit.plan.objective import Objective
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction
 from storagekit.plan.requirements import Requirements
 
 # maximum number of bars, and largest ratio of a drawn time to the best time

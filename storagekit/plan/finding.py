@@ -13,13 +13,13 @@ from storagekit.plan.families import Family
 from storagekit.plan.objective import Objective
 from storagekit.plan.predicting import (
     SLACK,
+    Prediction,
     holds,
     load_share,
     overloads_after_failure,
     predict,
     turns_in_time,
 )
-from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme
 

@@ -1,8 +1,9 @@
 """Predictions of the formulas for each scheme."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,7 @@ from storagekit.analytic.array.loaded import loaded_by_class as checked_loaded_b
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
 from storagekit.core.validation import unchecked
-from storagekit.plan.networking import with_network
-from storagekit.plan.prediction import Prediction, TenantFigures
+from storagekit.plan.answer import finite
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
 from storagekit.plan.streaming import background_of, growth_after_loss, requests_of_disk, used_share
@@ -34,6 +34,112 @@ _TIMES = 2
 _IDLE, _HALVINGS = 1e-6, 12
 # seeds of the simulations of schemes without a formula
 _SEEDS = range(4)
+
+
+# fields of a `Prediction` that are values, with units and meanings
+COLUMNS = MappingProxyType(
+    {
+        "throughput": ("1/s", "throughput of the closed loop, or the highest possible rate of arrivals"),
+        "mean": ("s", "mean response time"),
+        "p95": ("s", "95th percentile of the response time"),
+        "p99": ("s", "99th percentile of the response time"),
+        "utilization": ("1", "utilization of a disk"),
+        "usable": ("bytes", "capacity for data"),
+        "tolerates": ("1", "number of lost disks that the scheme tolerates"),
+        "cost": ("", "price of the disks"),
+        "degraded": ("1", "utilization of the busiest disk while another disk is lost"),
+        "rebuild": ("s", "time to restore a lost disk in the idle time of the other disks"),
+        "binds": ("", "largest part of the mean response time"),
+        "basis": ("", "analytic (a formula), or simulated"),
+    }
+)
+
+
+class TenantFigures(NamedTuple):
+    """The mean and the 99th percentile of the response time of a tenant, seconds."""
+
+    name: str
+    mean: float
+    p99: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A scheme with its predicted values.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The scheme.
+    spare : int
+        Number of spare disks.
+    throughput : float
+        Requests a second: the throughput of the closed loop if requests are outstanding, otherwise the highest possible
+        rate of arrivals.
+    mean, p95, p99 : float
+        Response times in seconds. They are infinite if the disks are overloaded; p95 and p99 are NaN with outstanding
+        requests.
+    utilization : float
+        Utilization of a disk.
+    usable : float
+        Capacity for data in bytes.
+    tolerates : int
+        Number of lost disks that the scheme tolerates.
+    cost : float
+        Total price; NaN if no price is given.
+    degraded : float
+        Utilization of the busiest disk at the same rate after another disk is lost. It is NaN if data is lost, and in a
+        closed loop, because the rate then adapts.
+    rebuild : float
+        Seconds to restore a lost disk in the idle time of the other disks. It is infinite without idle time, and NaN if
+        `degraded` is NaN.
+    parts : dict of str to float
+        Seconds of each part of an access.
+    basis : str
+        "analytic" by default, or "simulated" if there is no formula.
+    tenants : tuple of TenantFigures
+        Response times of each tenant; by default none.
+    streams, streams_lost : float
+        Share of the time for which sequential streams occupy a disk, and the same while another disk is lost; by default 0.
+    """
+
+    scheme: Scheme
+    spare: int
+    throughput: float
+    mean: float
+    p95: float
+    p99: float
+    utilization: float
+    usable: float
+    tolerates: int
+    cost: float
+    degraded: float
+    rebuild: float
+    parts: dict[str, float]
+    basis: str = "analytic"
+    tenants: tuple[TenantFigures, ...] = ()
+    streams: float = 0.0
+    streams_lost: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Return the name of the scheme with its number of spare disks."""
+        return f"{self.scheme}, {self.spare} spare{'s' * (self.spare > 1)}" if self.spare else str(self.scheme)
+
+    @property
+    def binds(self) -> str:
+        """Return the name and the share of the largest part of the mean response time, as text."""
+        if self.utilization >= 1:
+            return f"overloaded: {self.throughput:.0f} requests/s at most"
+        shares = self.parts | {"waiting": max(0.0, self.mean - sum(self.parts.values()))}
+        what = max(shares, key=lambda part: shares[part])
+        return f"{what}, {shares[what] / sum(shares.values()):.0%}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as a dictionary for JSON."""
+        values = {name: getattr(self, name) for name in COLUMNS}
+        found = {"scheme": self.name, "disks": self.scheme.disks, "spare": self.spare, **finite(values)}
+        return found | ({"tenants": [finite(one._asdict()) for one in self.tenants]} if self.tenants else {})
 
 
 def holds(needs: Requirements, scheme: Scheme) -> bool:
@@ -82,7 +188,7 @@ def predict(
         found = _arriving(needs, timing, known)
     found += [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, SimulatedOnly)]
     price = np.nan if needs.price is None else needs.price * disks
-    return [replace(with_network(needs, one), spare=disks - one.scheme.disks, cost=price) for one in found]
+    return [replace(one, spare=disks - one.scheme.disks, cost=price) for one in found]
 
 
 def _counts(schemes: Sequence[Scheme]) -> list[int]:

@@ -18,11 +18,12 @@ from storagekit.plan.families import Family, Protocols, SplitTransfers, default_
 from storagekit.plan.finding import found_of, meets, order_of, surviving
 from storagekit.plan.objective import MinMean, Objective
 from storagekit.plan.predicting import (
+    Prediction,
     Responses,
+    TenantFigures,
     overloads_after_failure,
     responses_of,
 )
-from storagekit.plan.prediction import Prediction, TenantFigures
 from storagekit.plan.requirements import MOST_DISKS, Requirements
 from storagekit.plan.scheme import Scheme, SimulatedOnly
 from storagekit.plan.schemes_durability import durability_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from storagekit.plan.answer import RankedAnswer, finite, text_table
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction
 
 # number of schemes in the text of an answer
 _SHOWN = 10

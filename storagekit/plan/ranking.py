@@ -13,15 +13,8 @@ from storagekit.core.validation import instance_of, several
 from storagekit.drive import Drive
 from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families
 from storagekit.plan.finding import Exceeded, exceeded, found, meets, order_of, surviving
-from storagekit.plan.network import Network
-from storagekit.plan.networking import overloaded_network
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
-from storagekit.plan.predicting import (
-    holds,
-    load_share,
-    turns_in_time,
-)
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction, holds, load_share, turns_in_time
 from storagekit.plan.requirements import MOST_DISKS, Requirements
 from storagekit.plan.schemes_answer import SchemesAnswer
 from storagekit.plan.tenants import (
@@ -58,7 +51,6 @@ def schemes(
     tenants: Sequence[Tenant] = (),
     streams: Sequence[SequentialStream] = (),
     chunk: float = CHUNK,
-    network: Network | None = None,
 ) -> SchemesAnswer:
     """Rank all schemes for `data` bytes on `disks` disks: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, and SR-Arrays.
 
@@ -104,9 +96,6 @@ def schemes(
     chunk : float
         Bytes that a stream reads or writes of a disk at once, 512 bytes to 16 MB, and at least the largest request; by
         default 1 MB.
-    network : Network, optional
-        Nodes of the disks and the rates of their links, which limit the rate of requests; by default no limit. Response
-        times exclude the network.
 
     Returns
     -------
@@ -147,7 +136,6 @@ def schemes(
         tenants,
         different_streams("streams", streams),
         chunk,
-        network,
     )
     scheduler = _scheduler(scheduler, needs)
     if goal is None:
@@ -291,9 +279,6 @@ def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction
     """Return the violated constraint if all schemes with enough capacity are too slow."""
     fewest = "" if goal.may_leave_disks else "; the goal MinCost() (--goal cost) finds the smallest number of disks"
     best = max(refused, key=lambda one: (one.throughput, -one.utilization))
-    connected = [one for one in refused if one.network > 1 > one.utilization]
-    if connected and not np.isfinite(best.mean):
-        return overloaded_network(needs, min(connected, key=lambda one: one.network))
     if needs.rate is not None and best.throughput <= needs.rate:
         # with streams, the utilization is not in proportion to the rate
         load = best.utilization if needs.streams else needs.rate / best.throughput

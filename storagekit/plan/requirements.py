@@ -19,13 +19,11 @@ from storagekit.core.validation import (
     Time,
     Whole,
     instance_of,
-    optional,
     require,
     require_seconds,
     validate_fields,
 )
 from storagekit.drive import Drive
-from storagekit.plan.network import Network
 from storagekit.plan.tenants import (
     CHUNK,
     Chunk,
@@ -65,7 +63,7 @@ class Requirements:
         Request sizes in bytes with their shares.
     mean, tail : float or None
         Limits of the mean and of the 99th percentile of the response time, seconds.
-    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth, streams, chunk, network
+    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth, streams, chunk
         See `schemes`.
     tenants : tuple of Tenant
         Tenants, whose rates are only used as shares of `rate`; none by default. `sizes` and `read_share` are those of all
@@ -93,14 +91,9 @@ class Requirements:
     tenants: Annotated[tuple[Tenant, ...], different_tenants] = ()
     streams: Annotated[tuple[SequentialStream, ...], different_streams] = ()
     chunk: Chunk = CHUNK
-    network: Annotated[Network | None, optional(instance_of(Network, "one as Network(4, 1.25e9)"))] = None
 
     def __post_init__(self):
         validate_fields(self)
-        if self.network is not None and self.network.nodes > self.disks:
-            raise InputError(
-                f"{self.network.nodes} nodes with {self.disks} disks: give at least one disk for each node"
-            )
         least = self.disks * self.largest * SECTOR
         require(
             self.data >= least,

@@ -16,11 +16,11 @@ from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR, MS
 from storagekit.core.validation import POSITIVE
 from storagekit.plan.predicting import (
+    Prediction,
     classes_of,
     loaded_by_class,
     sizes_on,
 )
-from storagekit.plan.prediction import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import DegradedWork, Scheme

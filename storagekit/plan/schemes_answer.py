@@ -20,9 +20,8 @@ from storagekit.faults import Failures
 from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
 from storagekit.plan.check import Check
 from storagekit.plan.families import Family
-from storagekit.plan.network import Network
 from storagekit.plan.objective import MinP95, Objective
-from storagekit.plan.prediction import COLUMNS, Prediction
+from storagekit.plan.predicting import COLUMNS, Prediction
 from storagekit.plan.purchases import MOST_MORE, Lifetimes, Purchases, different_caches, priced_drives
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SpreadParity
@@ -137,8 +136,6 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "stream on a disk needs no seek. Writes of a stream read nothing first. With full stripes, the data disks of "
                 "a group divide each of these parts"
             )
-        if needs.network is not None:
-            requests.append(_network(needs.network))
         if self.goal.most_busy < 1 and needs.rate is not None:
             what = "the disk utilization" if needs.queue_depth == 1 else "the share of the maximum rate"
             requests.append(f"{what} is limited to {self.goal.most_busy:.0%}")
@@ -483,10 +480,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             )
 
     def _content(self):
-        listed: dict[str, Any] = {
-            name: [one.to_dict() for one in getattr(self.needs, name)] for name in ("tenants", "streams")
-        }
-        listed["network"] = self.needs.network and self.needs.network.to_dict()
+        listed = {name: [one.to_dict() for one in getattr(self.needs, name)] for name in ("tenants", "streams")}
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes", *listed)]
         asked = {name: getattr(self.needs, name) for name in names} | listed
         return super()._content() | {
@@ -515,10 +509,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             nearest = ["", *_listed(self.refused)] if self.refused else []
             return [heading, f"not feasible: {self.binding}", *nearest, *self._others()]
         tail = f", 99% within {best.p99 / MS:.1f} ms" if math.isfinite(best.p99) else ""
-        links = "" if math.isnan(best.network) else f", network {best.network:.0%} used"
         recommended = (
             f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {best.mean / MS:.1f} ms{tail}, at most "
-            f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, tolerates {best.tolerates}{links}"
+            f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, tolerates {best.tolerates}"
         )
         warnings = [f"warning: {warning}" for warning in self.warnings]
         runner_up = [_compared(best, self.ranking[1])] if len(self.ranking) > 1 else []
@@ -563,16 +556,6 @@ def _requests(needs: Requirements) -> list[str]:
         mix = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in sizes)
         found.append(f"{name}{mix} requests, {reads:.0%} reads, random addresses over all of the data")
     return found
-
-
-def _network(network: Network) -> str:
-    """Return the assumption about a network."""
-    racks = "" if network.rack_rate is None else f", {network.racks} racks of {network.rack_rate / 1e6:g} MB/s"
-    return (
-        f"network of {network.nodes} nodes of {network.node_rate / 1e6:g} MB/s in each direction{racks}: the disks and their "
-        "requests are spread evenly over the nodes; clients, and what calculates parity, are beyond these links. The network "
-        "limits the rate of requests and of streams, without failures and rebuilds. Response times exclude it"
-    )
 
 
 def _tenants(needs: Requirements, best: Prediction) -> list[str]:

@@ -11,7 +11,7 @@ from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR
 from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
 from storagekit.plan.answer import finite
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.streaming import used_share

@@ -12,12 +12,7 @@ from storagekit.core.binding import Binding
 from storagekit.core.units import MS
 from storagekit.plan.finding import exceeded
 from storagekit.plan.objective import Objective
-from storagekit.plan.predicting import (
-    SLACK,
-    load_share,
-    predict,
-)
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import SLACK, Prediction, load_share, predict
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import MOST_OUTSTANDING, Requirements
 from storagekit.plan.scheme import Scheme, SimulatedOnly

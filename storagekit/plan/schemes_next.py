@@ -11,7 +11,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import MS
 from storagekit.core.validation import Positive, Share, Size, Span, one_of, validate, validate_fields
 from storagekit.plan.answer import RankedAnswer, finite, text_table
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction
 from storagekit.plan.requirements import Requirements
 
 # Relative change from which a change counts as an improvement. Smaller changes are within the errors of the formulas.

@@ -7,13 +7,7 @@ from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import spindle
 from storagekit.core.units import KB, MS, SECTOR
 from storagekit.plan.objective import BUSIEST
-from storagekit.plan.predicting import (
-    again_of,
-    load_share,
-    overloads_after_failure,
-    predict,
-)
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction, again_of, load_share, overloads_after_failure, predict
 from storagekit.plan.requirements import Requirements
 
 # utilization above which an answer warns
@@ -35,7 +29,7 @@ def warnings_of(needs: Requirements, best: Prediction) -> tuple[str, ...]:
     tuple of str
         The sentences. None is about the rate with outstanding requests, because their rate adapts to the disks.
     """
-    found = [_full_stripes(needs, best), _network(best)]
+    found = [_full_stripes(needs, best)]
     if needs.rate is None:
         return tuple(filter(None, found))
     found.append(_after_failure(needs, best))
@@ -54,16 +48,6 @@ def _full_stripes(needs: Requirements, best: Prediction) -> str:
     return (
         f"full stripes of {ways} x {row / ways:g} KB: the array must store each request as a row, like RAID-Z, or requests "
         f"must begin at multiples of {row:g} KB; other writes read first, and every read occupies {ways} disks"
-    )
-
-
-def _network(best: Prediction) -> str:
-    # NaN without a network
-    if not best.network > BUSY:
-        return ""
-    return (
-        f"the busiest links of the network are {best.network:.0%} used: requests wait for them, which the response times "
-        "exclude, and a rebuild has little of their rate"
     )
 
 

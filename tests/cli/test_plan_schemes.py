@@ -224,23 +224,11 @@ def test_a_trace_has_reads_and_writes_as_tenants(storagekit):
         (["--trace", "missing.csv", "--size-kb", "4"], "--size-kb with --trace"),
         (["--stream", "backup:-2", "--rate", "5"], "-2"),
         (["--tenant", ":300:8"], "length of name"),
-        (["--rate", "5", "--nodes", "4"], "--nodes '4': give a number and MB/s, such as 4:1250"),
-        (["--rate", "5", "--nodes", "4:1", "--racks", "x:1"], "--racks 'x:1'"),
-        (["--rate", "5", "--racks", "2:1"], "--racks without --nodes"),
     ],
 )
 def test_a_tenant_or_stream_that_cannot_be_read_is_one_line(storagekit, more, says):
     status, text, error = storagekit(*ASKED[:8], *more)
     assert status == 2 and not text and says in error and len(error.strip().splitlines()) == 1
-
-
-def test_a_network_has_its_own_options(storagekit):
-    asked = [*ASKED[:8], "--rate", "300", "--nodes", "4:1250", "--json"]
-    status, text, _ = storagekit(*asked, "--racks", "2:5000")
-    network = json.loads(text)["question"]["network"]
-    assert status == 0 and network == {"nodes": 4, "node_rate": 1.25e9, "racks": 2, "rack_rate": 5e9}
-    _, text, _ = storagekit(*asked)
-    assert json.loads(text)["question"]["network"]["rack_rate"] is None
 
 
 def test_full_stripes_can_be_left_out(storagekit):

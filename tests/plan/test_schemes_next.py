@@ -26,7 +26,7 @@ from storagekit.plan import (
     SRArrays,
     schemes,
 )
-from storagekit.plan.prediction import Prediction
+from storagekit.plan.predicting import Prediction
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import SplitRequests
 from storagekit.plan.schemes_next import Change, NextPurchase

@@ -20,7 +20,6 @@ from storagekit.plan import (
     LayoutAnswer,
     MaxThroughput,
     MinCost,
-    Network,
     NextPurchase,
     ParityRAID,
     RandomQuestion,
@@ -288,15 +287,11 @@ VALID_CALLS = {
             "families": (SRArrays(), ParityRAID()),
             "scheduler": RLOOK(),
             "queue_depth": 4,
-            "network": Network(2, 1e9),
         },
         through=either_load,
-        optional=("size", "read_share", "goal", "mean", "p99", "price", "budget", "scheduler", "network"),
+        optional=("size", "read_share", "goal", "mean", "p99", "price", "budget", "scheduler"),
     ),
     "plan.SequentialStream": ValidCall(lambda: {"name": "backup", "rate": 1e8, "writes": True}),
-    "plan.Network": ValidCall(
-        lambda: {"nodes": 4, "node_rate": 1e9, "racks": 2, "rack_rate": 2e9}, optional=("rack_rate",)
-    ),
     "plan.Tenant": ValidCall(
         lambda: {"name": "web", "rate": 100.0, "size": 64.0 * KB, "read_share": 0.7, "mean": 0.05, "p99": 0.2}
     ),
