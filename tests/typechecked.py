@@ -82,6 +82,7 @@ def jaxtyped(one: Any = None, **options: Any) -> Any:
 
 
 def checked(function: Callable) -> Callable:
+    """Return a function that checks its arguments and its result by their annotations."""
     hints = {name: _destring_annotation(hint, function.__globals__) for name, hint in function.__annotations__.items()}
     if not hints:
         return function

@@ -115,7 +115,7 @@ Streams = Annotated[
     typer.Option(
         "--stream",
         metavar="NAME:MB/S[:write]",
-        help="A sequential stream beside the requests, such as backup:200; repeatable.",
+        help="A sequential stream in addition to the requests, such as backup:200; repeatable.",
     ),
 ]
 Trace = Annotated[
@@ -214,7 +214,7 @@ def _ranked(given: SimpleNamespace):
         data=given.data_tb * _TB,
         size=None if given.size_kb is None else size_mix(given.size_kb),
         read_share=given.read_share,
-        # with a trace, the rate is that of its requests
+        # a trace has a rate too
         rate=None if given.trace else given.rate,
         outstanding=given.outstanding,
         tenants=tenants,

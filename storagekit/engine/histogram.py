@@ -53,9 +53,11 @@ class ResponseBins(AbstractLog):
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> UInt16[Array, "1 *batch"]:
         of = report.answered
-        stream = of.stream if self.streams else None
-        other = None if stream is None else jnp.where((stream >= 0) & (stream < self.streams), stream, self.streams)
-        return code(of.response, of.read, answered(report) & ~of.asynchronous, other)
+        group = None
+        if self.streams and of.stream is not None:
+            # all other streams have one group of bins
+            group = jnp.where((of.stream >= 0) & (of.stream < self.streams), of.stream, self.streams)
+        return code(of.response, of.read, answered(report) & ~of.asynchronous, group)
 
 
 def code(
@@ -80,8 +82,8 @@ def code(
     Returns
     -------
     array of uint16, shape `[*row]`
-        The bin of a read plus 1, or the bin of a write plus 1 + BINS, and 2 BINS more for each stream before that of the
-        request; 0 for a response time that is not counted.
+        The bin of a read plus 1, or the bin of a write plus 1 + BINS; for stream n, 2 n BINS more. 0 for a response time that
+        is not counted.
     """
     bits = jax.lax.bitcast_convert_type(response.astype(jnp.float32), jnp.int32)
     place = jnp.clip(jax.lax.shift_right_arithmetic(bits, jnp.int32(_BELOW)) - (_FIRST - 1), 0, BINS - 1)

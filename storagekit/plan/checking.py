@@ -105,7 +105,7 @@ def _simulated(one: _Candidate, seeds: int, times: int = 1) -> "xr.Dataset":
     """Return the measures of a candidate for each seed, from runs that are `times` as long as usual."""
     length, numbers, scenarios = times * one.requests, range(seeds), [one.scenario]
     if one.with_seed is not None:
-        # each seed has its own requests
+        # the requests of each seed differ
         numbers, scenarios = range(1), [one.with_seed(length, seed) for seed in range(seeds)]
     data = simulate(
         scenarios,
@@ -168,7 +168,7 @@ def check_layouts(
     seeds: int,
     requests: int | None,
 ) -> Check:
-    """Simulate layouts with `outstanding` requests or, if it is None, with `rate` requests a second.
+    """Simulate layouts with `outstanding` requests, or with `rate` requests a second if `outstanding` is None.
 
     predicted: predicted value of the measure ("response" or "throughput"), keyed by layout.
     """

@@ -89,18 +89,20 @@ class ParityRAID(Family):
         validate_fields(self)
 
     def of(self, disks):
-        return list(self._of(disks))
+        return list(_groups(self, disks))
 
-    # each question tries 24 numbers of disks, and the next question tries most of them again
-    @lru_cache(maxsize=1024)  # noqa: B019
-    def _of(self, disks: int) -> tuple[Parity, ...]:
-        return tuple(
-            Parity(group, parities, disks // group, full)
-            for full in ((False, True) if self.full_stripes else (False,))
-            for parities in range(1, self.parities + 1)
-            for group in range(parities + 2, min(self.group, MOST_PARTS if full else self.group, disks) + 1)
-            if disks % group == 0
-        )
+
+# each question tries 24 numbers of disks, and the next question tries most of them again
+@lru_cache(maxsize=1024)
+def _groups(family: ParityRAID, disks: int) -> tuple[Parity, ...]:
+    """Return the schemes of a family with equal parity groups."""
+    return tuple(
+        Parity(group, parities, disks // group, full)
+        for full in ((False, True) if family.full_stripes else (False,))
+        for parities in range(1, family.parities + 1)
+        for group in range(parities + 2, min(family.group, MOST_PARTS if full else family.group, disks) + 1)
+        if disks % group == 0
+    )
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,7 @@ from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.plan.families import Family
 from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import Objective
-from storagekit.plan.predicting import (
-    SLACK,
-    holds,
-    load_share,
-    overloads_after_failure,
-    predict,
-    turns_in_time,
-)
+from storagekit.plan.predicting import SLACK, holds, load_share, overloads_after_failure, predict, turns_in_time
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme

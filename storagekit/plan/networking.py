@@ -39,27 +39,40 @@ def with_network(needs: Requirements, one: Prediction) -> Prediction:
     """Return a prediction within the limits of the network. Without a network it is unchanged.
 
     The throughput is at most what the links allow. Response times at a rate exclude the network. With outstanding requests
-    the disks wait for the links. A rebuild takes at least as long as its bytes take on the links beside the load.
+    the disks wait for the links. A rebuild takes at least as long as its bytes take on the links, which also serve the load.
     """
     if needs.network is None:
         return one
-    each, streams = bytes_of_request(needs, one.scheme), bytes_of_streams(needs, one.scheme)
-    left = needs.network.capacity(one.scheme.disks) - streams
-    # streams that fill a direction leave nothing for requests
-    most = float(np.min(left[each > 0] / each[each > 0], initial=np.inf)) if np.all(left >= 0) else 0.0
-    limited = needs.rate is None and most < one.throughput
-    rate = min(one.throughput, most) if needs.rate is None else needs.rate
+    capacity, most = needs.network.capacity(one.scheme.disks), _allowed_rate(needs, one.scheme)
+    throughput = min(one.throughput, most)
+    load = _load(needs, one.scheme, throughput if needs.rate is None else needs.rate)
     found = replace(
         one,
-        throughput=min(one.throughput, most),
+        throughput=throughput,
         disk_rate=one.throughput,
-        network=1.0 if limited else float(np.max((rate * each + streams) / (left + streams))),
-        rebuild=max(one.rebuild, _rebuild_time(needs, one.scheme, left - rate * each)),
+        network=float(np.max(load)) / capacity,
+        rebuild=max(one.rebuild, _rebuild_time(needs, one.scheme, capacity - load)),
     )
-    if not limited:
+    if needs.outstanding is None or most >= one.throughput:
         return found
-    mean = needs.outstanding / most if needs.outstanding and most else np.inf
-    return replace(found, mean=mean, utilization=one.utilization * most / one.throughput)
+    busy = one.utilization * most / one.throughput
+    # exactly 1, whatever the rounding error
+    return replace(found, network=1.0, mean=needs.outstanding / most, utilization=busy)
+
+
+def _allowed_rate(needs: Requirements, scheme: Scheme) -> float:
+    """Return the largest rate of requests that the links allow, requests a second; 0 if streams fill a direction."""
+    assert needs.network is not None
+    left = needs.network.capacity(scheme.disks) - bytes_of_streams(needs, scheme)
+    if np.any(left < 0):
+        return 0.0
+    each = bytes_of_request(needs, scheme)
+    return float(np.min(left[each > 0] / each[each > 0], initial=np.inf))
+
+
+def _load(needs: Requirements, scheme: Scheme, rate: float) -> NDArray:
+    """Return the bytes a second that leave all disks, and that reach them, `[2]`. rate: requests a second."""
+    return rate * bytes_of_request(needs, scheme) + bytes_of_streams(needs, scheme)
 
 
 def _rebuild_time(needs: Requirements, scheme: Scheme, left: NDArray) -> float:
@@ -84,7 +97,7 @@ def network_is_full(one: Prediction) -> bool:
 def overloaded_network(needs: Requirements, one: Prediction) -> Binding:
     """Return the constraint of a scheme whose network is overloaded. The remedy names what each kind of link needs."""
     assert needs.network is not None and needs.rate is not None
-    load = _load(needs, one)
+    load = float(np.max(_load(needs, one.scheme, needs.rate)))
     every = [(link, load * link.share) for link in needs.network.links(one.scheme.disks)]
     worst, needed = max(every, key=lambda pair: pair[1] / pair[0].rate)
     wanted = [f"{np.ceil(rate / _MB):.0f} MB/s for each {link.kind}" for link, rate in every if rate > link.rate]
@@ -94,9 +107,3 @@ def overloaded_network(needs: Requirements, one: Prediction) -> Binding:
         worst.rate / _MB,
         f"use links of at least {' and '.join(wanted)}, or reduce the load",
     )
-
-
-def _load(needs: Requirements, one: Prediction) -> float:
-    """Return the bytes a second of all disks in the busier direction."""
-    assert needs.rate is not None
-    return float(np.max(needs.rate * bytes_of_request(needs, one.scheme) + bytes_of_streams(needs, one.scheme)))

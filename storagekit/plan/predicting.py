@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.disk_load import Background, Operation
-from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, all_of, disk_demand
 from storagekit.analytic.array.loaded import loaded_by_class as checked_loaded_by_class
-from storagekit.analytic.array.positioning import Curve, Linear
+from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.analytic.array.shapes import Columns
 from storagekit.core.validation import unchecked
 from storagekit.plan.networking import with_network
@@ -83,6 +83,16 @@ def predict(
     found += [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, SimulatedOnly)]
     price = np.nan if needs.price is None else needs.price * disks
     return [replace(with_network(needs, one), spare=disks - one.scheme.disks, cost=price) for one in found]
+
+
+def predict_again(needs: Requirements, one: Prediction, scheduler: Scheduler | None = None) -> Prediction:
+    """Return the prediction of the same scheme for other requirements.
+
+    scheduler: scheduler of the disks, for outstanding requests; by default RLOOK.
+    """
+    disks = one.scheme.disks + one.spare
+    (found,) = predict(needs, spindle(needs.drive), [one.scheme], scheduler or RLOOK(), disks)
+    return found
 
 
 def _counts(schemes: Sequence[Scheme]) -> list[int]:

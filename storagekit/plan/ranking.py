@@ -17,11 +17,7 @@ from storagekit.plan.finding import Exceeded, disks_meet, exceeded, found, order
 from storagekit.plan.network import Network
 from storagekit.plan.networking import network_is_full, overloaded_network
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
-from storagekit.plan.predicting import (
-    holds,
-    load_share,
-    turns_in_time,
-)
+from storagekit.plan.predicting import holds, load_share, turns_in_time
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import MOST_DISKS, Requirements
 from storagekit.plan.schemes_answer import SchemesAnswer
@@ -150,11 +146,7 @@ def schemes(
         chunk,
         network,
     )
-    scheduler = _scheduler(scheduler, needs)
-    if goal is None:
-        goal = MinMean() if outstanding is None else MaxThroughput()
-    families = _families(needs, families)
-    _check(needs, goal, families)
+    goal, scheduler, families = _goal(goal, needs), _scheduler(scheduler, needs), _families(needs, families)
     met, refused = found(needs, goal, families, scheduler)
     small, long = _left_out(needs, families)
     return SchemesAnswer(
@@ -210,24 +202,32 @@ def _scheduler(scheduler: Scheduler | None, needs: Requirements) -> Scheduler:
     return instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
 
+def _goal(goal: Objective | None, needs: Requirements) -> Objective:
+    """Return the goal of the ranking, by default the one for this kind of load. Raises InputError for a wrong type."""
+    if goal is None:
+        return MinMean() if needs.outstanding is None else MaxThroughput()
+    wanted = "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()"
+    return instance_of(Objective, wanted)("goal", goal)
+
+
 def _families(needs: Requirements, families: Family | Sequence[Family] | None) -> Sequence[Family]:
-    """Return the families to rank, by default the default families of the drive."""
+    """Return the families to rank, by default the default families of the drive.
+
+    Raises InputError for values of a wrong type, and for families without formulas with tenants or streams.
+    """
     if families is None:
         return default_families(needs.drive, needs.tolerate)
-    return [families] if isinstance(families, Family) else families
-
-
-def _check(needs: Requirements, goal: Objective, families: Sequence[Family]) -> None:
-    """Raise InputError for a wrong goal or family, or for families without formulas with tenants or streams."""
-    instance_of(Objective, "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()")("goal", goal)
-    if not several(instance_of(Family, _FAMILIES), of="families")("families", families):
+    given = [families] if isinstance(families, Family) else families
+    found = several(instance_of(Family, _FAMILIES), of="families")("families", given)
+    if not found:
         raise InputError(f"families: none; give {_FAMILIES}")
-    simulated = [one for one in families if isinstance(one, Protocols | SplitTransfers)]
+    simulated = [one for one in found if isinstance(one, Protocols | SplitTransfers)]
     if simulated and (needs.tenants or needs.streams):
         raise InputError(
             f"{type(simulated[0]).__name__}() with tenants or streams: its schemes have no formula, and are simulated with "
             "requests of one kind; leave this family out"
         )
+    return found
 
 
 def _binding(
@@ -303,7 +303,7 @@ def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction
 
 
 def _fast_enough(needs: Requirements, goal: Objective, one: Prediction) -> bool:
-    """Return whether the disks of a scheme are fast enough, whatever the network."""
+    """Return whether the disks of a scheme are fast enough, without the limits of the network."""
     idle = needs.rate is None or load_share(needs, one) <= goal.most_busy
     return idle and disks_meet(needs, one)
 

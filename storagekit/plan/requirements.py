@@ -47,7 +47,7 @@ _DEPTHS = COUNT.up_to(256)
 class RequestMix(NamedTuple):
     """The requests of a tenant: share among all requests, share of reads, and share of each size of the requirements.
 
-    `sizes` is None if the shares are those of all requests.
+    `sizes` is None if all requests have the same shares of sizes.
     """
 
     share: float
@@ -207,9 +207,9 @@ class Requirements:
 
         Of each size, one half of the requests takes the first time and the other half takes the second. These times
         have the mean and the standard deviation of the requests of this size at random addresses of a disk that is
-        filled to a fraction `used`. Only for transfers that are short beside a track boundary is the deviation limited,
-        to half of the mean, so that no time is negative. If requests are divided into `ways` parts of whole pages, the
-        times are those of a part.
+        filled to a fraction `used`. The deviation is limited to half of the mean, so that no time is negative; the limit
+        matters only for transfers that are short compared with a track boundary. If requests are divided into `ways` parts
+        of whole pages, the times are those of a part.
         """
         parts = self._sectors if ways == 1 else paged(self._sectors, ways)
         mean, deviation = self._zones.times(parts, used)

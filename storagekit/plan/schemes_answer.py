@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.positioning import spindle
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS
@@ -24,7 +23,7 @@ from storagekit.plan.families import Family
 from storagekit.plan.network import Network
 from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import MinP95, Objective
-from storagekit.plan.predicting import predict
+from storagekit.plan.predicting import predict_again
 from storagekit.plan.prediction import COLUMNS, Prediction
 from storagekit.plan.purchases import MOST_MORE, Lifetimes, Purchases, different_caches, priced_drives
 from storagekit.plan.requirements import Requirements
@@ -224,16 +223,11 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         needs, at_rate = self.needs, self.needs.rate is not None
         if needs.network is not None:
             needs = replace(needs, network=None)
-            chosen = [one for each in chosen for one in self._of_disks(needs, each)]
+            chosen = [predict_again(needs, one, self.scheduler) for one in chosen]
         measures = [] if at_rate else ["throughput"]
         measures += ["mean", "p95", "p99"] if isinstance(self.goal, MinP95) else ["mean", "p99"]
         scheduler = None if at_rate else self.scheduler
         return check_schemes(needs, chosen, measures, scheduler, seeds=seeds, requests=requests)
-
-    def _of_disks(self, needs: Requirements, one: Prediction) -> list[Prediction]:
-        """Return the prediction of the same scheme for other requirements."""
-        disks = one.scheme.disks + one.spare
-        return predict(needs, spindle(needs.drive), [one.scheme], self.scheduler, disks)
 
     @validate
     def chart(self, check: Annotated[Check | None, instance_of(Check, "the result of check()")] = None) -> Any:
@@ -585,8 +579,8 @@ def _network(network: Network, at_rate: bool) -> str:
     return (
         f"network of {network.nodes} nodes of {network.node_rate / 1e6:g} MB/s in each direction{racks}: the disks are "
         "spread as evenly as possible over the nodes and racks, and have equal shares of the requests; clients, and what "
-        "calculates parity, are beyond these links. They limit the rate, the streams, and a rebuild beside them; degraded "
-        f"reads are not counted. {times}"
+        "calculates parity, are beyond these links. They limit the rate, the streams and a rebuild; degraded reads are not "
+        f"counted. {times}"
     )
 
 

@@ -13,11 +13,7 @@ from storagekit.core.units import MS
 from storagekit.plan.finding import exceeded
 from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import Objective
-from storagekit.plan.predicting import (
-    SLACK,
-    load_share,
-    predict,
-)
+from storagekit.plan.predicting import SLACK, load_share, predict
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import MOST_OUTSTANDING, Requirements

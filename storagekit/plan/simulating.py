@@ -121,7 +121,7 @@ def simulate_scheme(
 
 
 def layout_scenario(question: Question, layout: Layout, outstanding: int | None, rate: float = 0.0) -> Scenario:
-    """Return the scenario of a layout with `outstanding` requests or, if it is None, with `rate` requests a second.
+    """Return the scenario of a layout with `outstanding` requests, or with `rate` requests a second if `outstanding` is None.
 
     Raises InputError if the simulation does not cover the question.
     """
@@ -193,16 +193,15 @@ def scheme_unit(needs: Requirements) -> int:
     return max(paged(needs.largest), paged(int(needs.chunk / SECTOR)) if needs.streams else 0)
 
 
-def _requests(needs: Requirements, scheme: Scheme, unit: int, room: float) -> RandomRequests | MixedRequests:
-    """Return the model of the requests. unit: sectors of a stripe unit. room: capacity of the layout, bytes."""
+def _requests(needs: Requirements, scheme: Scheme, unit: int, capacity: float) -> RandomRequests | MixedRequests:
+    """Return the model of the requests. unit: sectors of a stripe unit. capacity: bytes of the layout."""
     # requests are aligned to whole units, so that no request crosses a boundary
-    local, alignment = max(1.0, room / needs.data), scheme.alignment(unit)
+    local, alignment = max(1.0, capacity / needs.data), scheme.alignment(unit)
     sizes, models, shares = [size for size, _ in needs.sizes], [], []
     for one in needs.mixes:
-        mix = needs.shares.tolist() if one.sizes is None else one.sizes
-        own = MixedSizes(
-            *zip(*((size, share) for size, share in zip(sizes, mix, strict=True) if share > 0), strict=True)
-        )
+        mix = dict(zip(sizes, needs.shares.tolist() if one.sizes is None else one.sizes, strict=True))
+        used = {size: share for size, share in mix.items() if share > 0}
+        own = MixedSizes(tuple(used), tuple(used.values()))
         models.append(RandomRequests(own, one.read_share, local, alignment))
         shares.append(one.share)
     return MixedRequests(models, shares) if needs.tenants else models[0]

@@ -3,16 +3,9 @@
 import math
 from dataclasses import replace
 
-from storagekit.analytic.array.elevator import RLOOK
-from storagekit.analytic.array.positioning import spindle
 from storagekit.core.units import KB, MS, SECTOR
 from storagekit.plan.objective import BUSIEST
-from storagekit.plan.predicting import (
-    again_of,
-    load_share,
-    overloads_after_failure,
-    predict,
-)
+from storagekit.plan.predicting import again_of, load_share, overloads_after_failure, predict_again
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import Requirements
 
@@ -93,7 +86,7 @@ def _near_overload(needs: Requirements, best: Prediction) -> str:
     if share <= BUSY:
         return ""
     assert needs.rate is not None
-    then = _predicted(replace(needs, rate=1.01 * needs.rate), best)
+    then = predict_again(replace(needs, rate=1.01 * needs.rate), best)
     grows = f"{then.mean / MS:.1f} ms" if math.isfinite(then.mean) else "overload"
     queued = needs.queue_depth > 1
     load = f"the load is {share:.1%} of the maximum rate" if queued else f"the disks are {share:.1%} busy"
@@ -115,16 +108,9 @@ def _partly(needs: Requirements, best: Prediction) -> str:
         return ""
     sector = SECTOR * needs.drive.grain
     partly = next(size for (size, _), some in zip(needs.sizes, written, strict=True) if some and size % sector)
-    then = _predicted(needs.with_whole(sector), best)
+    then = predict_again(needs.with_whole(sector), best)
     return (
         f"requests of {partly:,.0f} bytes are not a multiple of the sectors of {sector:,} bytes, so that a write of "
         f"this size takes a revolution more; with whole sectors the limit would be {then.disk_limit:.0f} requests/s in "
         f"place of {best.disk_limit:.0f}"
     )
-
-
-def _predicted(needs: Requirements, best: Prediction) -> Prediction:
-    """Return the prediction of the same scheme for other requirements."""
-    # the scheduler has an effect with outstanding requests only
-    (found,) = predict(needs, spindle(needs.drive), [best.scheme], RLOOK(), best.scheme.disks)
-    return found

@@ -166,7 +166,7 @@ def test_the_network_is_no_load_of_the_disks(queue_depth):
 
 
 def test_a_rebuild_takes_as_long_as_its_bytes_on_the_links():
-    """RAID 5 of 12 disks reads 11 disks for each byte that it restores; reads of 30% of the rate remain for users."""
+    """RAID 5 of 12 disks reads 11 bytes for each byte that it restores, with the rate that the requests leave."""
     one = by_name(asked(tolerate=1, network=Network(4, 20e6)))["RAID 5, 11+1"]
     plain_one = by_name(asked(tolerate=1))["RAID 5, 11+1"]
     used = 60e12 / 11

@@ -123,7 +123,7 @@ def test_above_90_percent_a_warning_gives_the_slope_and_a_rate_that_relieves():
 def test_a_warning_does_not_simulate_a_scheme_without_a_formula(monkeypatch):
     best = ask(rate=1400, tolerate=0).recommended
     needs = ask(rate=1400, tolerate=0).needs
-    monkeypatch.setattr("storagekit.plan.warnings.predict", lambda *_: pytest.fail("predicted again"))
+    monkeypatch.setattr("storagekit.plan.warnings.predict_again", lambda *_: pytest.fail("predicted again"))
     assert warnings_of(needs, replace(best, basis="simulated")) == ()
 
 

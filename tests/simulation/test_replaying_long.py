@@ -64,6 +64,7 @@ def same(one, other):
     """Assert that two replays agree in every measure to the last bit."""
     for name in set(one.data_vars) & set(other.data_vars):
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+    assert one.attrs["overloaded"] == other.attrs["overloaded"]
 
 
 def test_blocks_give_the_result_of_the_whole_trace(path, whole, blocks_of_2048):
