@@ -252,7 +252,6 @@ def test_the_answer_shows_each_tenant():
     assert stored["ranking"][0]["tenants"][0]["name"] == "web"
 
 
-@pytest.mark.optimized
 def test_simulated_tenants_agree():
     answer = ranked(tenants=[replace(WEB, rate=350.0), IMAGES])
     picked = tuple(one for one in answer.ranking if one.name == "RAID 10")
@@ -275,7 +274,6 @@ def test_many_tenants_are_checked_by_their_means(streams):
     assert [row.measure for row in check.rows] == ["mean", "p99", *(f"mean of t{n}" for n in range(13))]
 
 
-@pytest.mark.optimized
 def test_a_simulated_stream_delays_the_requests_as_predicted():
     """Within 8%, because a stream arrives at regular times; without the stream, the prediction is too short by far more."""
     answer = ranked(tenants=[WEB, IMAGES], streams=[BACKUP])
@@ -373,7 +371,6 @@ def test_only_written_sizes_are_warned_about():
     assert not any("multiple of the sectors" in warning for warning in answer.warnings)
 
 
-@pytest.mark.optimized
 def test_a_simulated_stream_of_full_stripes_agrees():
     """The data disks of a group divide each chunk, in the formula and in the simulation."""
     answer = ranked(rate=20.0, size=2.0**20, streams=[SequentialStream("backup", 60e6)])

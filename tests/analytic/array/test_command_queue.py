@@ -77,7 +77,6 @@ def test_a_deeper_queue_is_never_slower(rate):
     assert limits == sorted(limits)
 
 
-@pytest.mark.optimized
 @pytest.mark.parametrize(
     "load", [0.5, pytest.param(1.0, marks=pytest.mark.slow), pytest.param(1.3, marks=pytest.mark.slow)]
 )
