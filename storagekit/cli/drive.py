@@ -113,10 +113,14 @@ def show(
     charts: Charts = None,
     as_json: Json = False,
 ) -> None:
-    """Print the data and zones of a drive; with --charts DIR, also draw its seek curve and its zones."""
+    """Print the data of a drive with its zones, or of an SSD; with --charts DIR, also draw seek curve and zones."""
     from storagekit.calibrate import figures, seek_curve, zone_map
     from storagekit.drive.electronics import electronics_facts
+    from storagekit.drive.ssd_sheet import is_ssd
 
+    if is_ssd(drive):
+        _show_ssd(drive, charts, as_json)
+        return
     model, electronics, words = _known(drive)
     found, zones = figures(model), zone_map(model)
     written: list[str] = []
@@ -211,14 +215,9 @@ def fit(
     standard error of each value, or the reason why it was not fitted.
     """
     from storagekit.calibrate.own_drive import fit_log, judged
-    from storagekit.core.atomic_files import write_text
     from storagekit.workload.trace import read
 
-    if out.suffix != ".json":
-        raise InputError(f"--out {str(out)!r}: a drive file is JSON; give a name that ends in .json")
-    folder = next(one for one in out.absolute().parents if one.exists())
-    if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise InputError(f"--out {str(out)!r}: cannot write to {str(folder)!r}; give a file in a writable folder")
+    _require_writable(out)
     model, electronics, _ = _known(start)
     if keep_arm and electronics is None:
         raise InputError(
@@ -228,10 +227,7 @@ def fit(
     half = len(requests) // 2
     fitted = fit_log(requests.take(slice(0, half)) if judge else requests, model, electronics, keep_arm)
     print(fitted)
-    try:
-        write_text(out, json.dumps(fitted.facts(), indent=1) + "\n")
-    except OSError as fault:
-        raise InputError(f"--out {str(out)!r}: {fault.strerror or fault}; give a file in a writable folder") from fault
+    _write_facts(out, fitted.facts())
     if judge:
         found = judged(requests.take(slice(half, None)), (model, electronics), (fitted.drive, fitted.electronics))
         print(
@@ -241,6 +237,84 @@ def fit(
             sep="\n",
         )
     print(f"\ndrive file: {out}")
+
+
+@drive_app.command("fit-ssd")
+def fit_ssd(
+    logs: Annotated[
+        list[Path],
+        typer.Argument(metavar="LOG...", help="Latency logs of fio, each of one operation, size and iodepth."),
+    ],
+    size_gb: Annotated[float, typer.Option(help="Capacity of the SSD, 10^9 bytes.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File to write (JSON), for use with --drive.")],
+    name: Annotated[str, typer.Option(help="Name of the SSD.")] = "fitted SSD",
+    endurance_tb: Annotated[
+        float | None, typer.Option(help="Bytes that can be written before the SSD is worn out, 10^12 bytes.")
+    ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Fit to the first half of each log, and check the model on the second half.")
+    ] = False,
+) -> None:
+    """Fit an SSD to latency logs of fio, and write a file for `storagekit plan schemes`.
+
+    A LOG comes from fio with direct=1, write_lat_log and a constant iodepth, and has random reads or writes of one size. For
+    each size, one log has iodepth=1; logs with more show how many requests the SSD serves at the same time.
+    """
+    from storagekit.calibrate.ssd_fit import fit_ssd as fitted_to
+    from storagekit.drive.ssd_sheet import facts_of_ssd
+
+    _require_writable(out)
+    endurance = None if endurance_tb is None else endurance_tb * 1e12
+    fitted = fitted_to(logs, size_gb * 1e9, name=name, endurance=endurance, judge=judge)
+    print(fitted)
+    _write_facts(out, facts_of_ssd(fitted.ssd, f"fitted to {', '.join(one.name for one in logs)}"))
+    print(f"\ndrive file: {out}")
+
+
+def _require_writable(out: Path) -> None:
+    """Raise InputError unless a drive file can be written to this path."""
+    if out.suffix != ".json":
+        raise InputError(f"--out {str(out)!r}: a drive file is JSON; give a name that ends in .json")
+    folder = next(one for one in out.absolute().parents if one.exists())
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise InputError(f"--out {str(out)!r}: cannot write to {str(folder)!r}; give a file in a writable folder")
+
+
+def _write_facts(out: Path, facts: dict[str, Any]) -> None:
+    from storagekit.core.atomic_files import write_text
+
+    try:
+        write_text(out, json.dumps(facts, indent=1) + "\n")
+    except OSError as fault:
+        raise InputError(f"--out {str(out)!r}: {fault.strerror or fault}; give a file in a writable folder") from fault
+
+
+def _show_ssd(name: str, charts: Path | None, as_json: bool) -> None:
+    from storagekit.drive import load_ssd
+    from storagekit.drive.ssd_sheet import facts_of_ssd
+
+    if charts is not None:
+        raise InputError(f"--charts with {name[:40]!r}: an SSD has no seek curve and no zones; leave --charts out")
+    ssd = load_ssd(name)
+    if as_json:
+        print(json.dumps(facts_of_ssd(ssd), indent=1))
+        return
+    ends = "complete in a buffer" if ssd.buffered else "wait for their units"
+    worn = "" if ssd.endurance is None else f", worn out after {ssd.endurance * _GB / 1e3:,.0f} TB"
+    print(f"{ssd.name}\n  {ssd.size * _GB:,.0f} GB, {ssd.parallel} parallel units, writes {ends}{worn}\n")
+    rows: list[tuple[str, ...]] = [("", "KB", "latency (us)", "requests/s", "MB/s")]
+    for what in ("reads", "writes"):
+        rows += [
+            (
+                what,
+                f"{one.size / 1024:g}",
+                f"{one.latency * 1e6:,.0f}",
+                f"{one.rate:,.0f}",
+                f"{one.size * one.rate * _MB:,.0f}",
+            )
+            for one in getattr(ssd, what)
+        ]
+    print("\n".join(_aligned(rows, left={0})))
 
 
 def _known(drive: str) -> "tuple[Drive, Electronics | None, dict[str, str]]":

@@ -199,14 +199,13 @@ def schemes(
 
 def _ranked(given: SimpleNamespace):
     """Return the ranking of the schemes. given: the options of the command."""
-    from storagekit.drive import load_drive
     from storagekit.plan import RLOOK, RSATF
     from storagekit.plan import schemes as ask
     from storagekit.plan.families import default_families
     from storagekit.plan.objective import OBJECTIVES
 
     others = _others(given.code or [], given.declustered or [], given.copies, given.simulated)
-    model, tenants = load_drive(given.drive), _tenants(given)
+    model, tenants = _drive(given.drive), _tenants(given)
     families = [*default_families(model, given.tolerate, not given.no_full_stripes), *others]
     return ask(
         model,
@@ -231,6 +230,14 @@ def _ranked(given: SimpleNamespace):
         scheduler=_named("scheduler", given.scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
         queue_depth=given.queue_depth,
     )
+
+
+def _drive(name: str):
+    """Return the disk, or the SSD, of a name, a file or a line."""
+    from storagekit.drive import load_drive, load_ssd
+    from storagekit.drive.ssd_sheet import is_ssd
+
+    return load_ssd(name) if is_ssd(name) else load_drive(name)
 
 
 def _tenants(given: SimpleNamespace) -> list:
@@ -383,14 +390,12 @@ def _durable(answer, annual: float, **others: float | None):
 
 def _bought(instead: list[str], caches: list[str], spare_days: float) -> dict:
     """Return the arguments of `next_purchase` from options."""
-    from storagekit.drive import load_drive
-
     drives = {}
     for words in instead:
         name, price = priced("--instead", words, "cheetah15k3:400")
         if name in drives:
             raise InputError(f"--instead {name[:40]!r}: the same drive twice; give each drive once")
-        drives[name] = load_drive(name), price
+        drives[name] = _drive(name), price
     return {"drives": drives, "caches": [cache_of(words) for words in caches], "refill": spare_days * _DAY}
 
 

@@ -47,3 +47,6 @@ from storagekit.drive.server import Flash as Flash
 from storagekit.drive.server import RateServer as RateServer
 from storagekit.drive.sheet_file import drive_from_sheet as drive_from_sheet
 from storagekit.drive.slowed import Slowed as Slowed
+from storagekit.drive.ssd import SSD as SSD
+from storagekit.drive.ssd import SSDFigures as SSDFigures
+from storagekit.drive.ssd_sheet import load_ssd as load_ssd

@@ -76,6 +76,11 @@ def load_drive(name: Annotated[str | Path, drive_name]) -> Drive:
         return drive_from_sheet(sheet_facts(str(name)), "given as text")
     path = drive_path(name)
     facts = drive_facts(path)
+    if is_ssd_sheet(facts):
+        raise InputError(
+            f"drive {path}: it describes an SSD, which the planner knows, but no simulation; load it with load_ssd, or use "
+            "it in `storagekit plan schemes`"
+        )
     return drive_from_sheet(facts, str(path)) if is_sheet(facts) else drive_from_facts(facts, str(path))
 
 
@@ -102,6 +107,11 @@ def drive_facts(name: Annotated[str | Path, drive_name]) -> dict[str, Any]:
         return sheet_facts(str(name))
     path = drive_path(name)
     return disksim_facts(path) if is_disksim(path) else file_facts(path)
+
+
+def is_ssd_sheet(facts: dict[str, Any]) -> bool:
+    """Return whether the fields of a file describe an SSD."""
+    return not {"read_iops", "write_iops", "reads", "writes"}.isdisjoint(facts)
 
 
 def drive_path(name: str | Path) -> Path:

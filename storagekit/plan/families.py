@@ -1,7 +1,8 @@
 """Families of schemes."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, Count, Validator, instance_of, several, shown, text, validate_fields
 from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
 from storagekit.dispatch.ars import OF_WRITES
-from storagekit.drive import Drive
+from storagekit.drive import SSD, Drive
 from storagekit.placement.base import MOST_PARTS
 from storagekit.plan.scheme import (
     Dispatched,
@@ -255,11 +256,17 @@ class SplitTransfers(Family):
         return [SplitRequests(disks, one) for one in self.ways if one <= disks <= MOST_PARTS]
 
 
-def default_families(drive: Drive, tolerate: int = 0, full_stripes: bool = True) -> tuple[Family, ...]:
+def on_ssds(families: Sequence[Family]) -> list[Family]:
+    """Return the families that SSDs allow, without rotational replicas."""
+    found = [replace(one, replicas=1) if isinstance(one, SRArrays) else one for one in families]
+    return [one for one in found if isinstance(one, SRArrays | ParityRAID | Code)]
+
+
+def default_families(drive: Drive | SSD, tolerate: int = 0, full_stripes: bool = True) -> tuple[Family, ...]:
     """Return the families that are ranked by default: RAID levels, codes, and SR-Arrays on drives that allow them.
 
     full_stripes: whether parity groups that divide each request over a full stripe are included.
     """
-    # a drive with physical sectors of 4 KB hides the angle at which it stores a block
-    replicas = 1 if drive.grain > 1 else MOST_REPLICAS
+    # a drive with physical sectors of 4 KB hides the angle at which it stores a block, and an SSD has none
+    replicas = 1 if isinstance(drive, SSD) or drive.grain > 1 else MOST_REPLICAS
     return SRArrays(replicas, max(4, tolerate + 1)), ParityRAID(max(3, tolerate), full_stripes=full_stripes)

@@ -8,11 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.positioning import Curve, Linear, spindle
+from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.plan.families import Family
 from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import Objective
-from storagekit.plan.predicting import SLACK, holds, load_share, overloads_after_failure, predict, turns_in_time
+from storagekit.plan.predicting import (
+    SLACK,
+    holds,
+    load_share,
+    overloads_after_failure,
+    predict,
+    timing_of,
+    turns_in_time,
+)
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme
@@ -36,7 +44,7 @@ def found(
     if most < 1:
         return [], []
 
-    timing = spindle(needs.drive)
+    timing = timing_of(needs.drive)
 
     @cache
     def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
@@ -55,7 +63,7 @@ def found(
 
 def found_of(
     needs: Requirements,
-    timing: Curve | Linear,
+    timing: Curve | Linear | None,
     most_busy: float,
     families: Sequence[Family],
     scheduler: Scheduler,
@@ -63,7 +71,7 @@ def found_of(
 ) -> tuple[list[Prediction], list[Prediction]]:
     """Return the schemes of `disks` disks that meet the requirements, and those with enough capacity that do not.
 
-    timing: the `spindle` of the drive. most_busy: largest load as a share of what a scheme can serve.
+    timing: `timing_of` the drive. most_busy: largest load as a share of what a scheme can serve.
     """
     every = _predicted(needs, timing, families, scheduler, disks)
     met = [one for one in every if meets(needs, one) and (needs.rate is None or load_share(needs, one) <= most_busy)]
@@ -80,7 +88,7 @@ def _least(needs: Requirements) -> int:
 
 
 def _predicted(
-    needs: Requirements, timing: Curve | Linear, families: Sequence[Family], scheduler: Scheduler, disks: int
+    needs: Requirements, timing: Curve | Linear | None, families: Sequence[Family], scheduler: Scheduler, disks: int
 ) -> list[Prediction]:
     """Return the predictions of the schemes of `disks` disks that hold the data and tolerate the failures.
 

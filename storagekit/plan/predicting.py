@@ -15,10 +15,12 @@ from storagekit.analytic.array.loaded import loaded_by_class as checked_loaded_b
 from storagekit.analytic.array.positioning import Curve, Linear, spindle
 from storagekit.analytic.array.shapes import Columns
 from storagekit.core.validation import unchecked
+from storagekit.drive import SSD, Drive
 from storagekit.plan.networking import with_network
 from storagekit.plan.prediction import Prediction, TenantFigures
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
+from storagekit.plan.ssd_schemes import predict_ssds
 from storagekit.plan.streaming import background_of, growth_after_loss, requests_of_disk, used_share
 
 # the arguments have been validated
@@ -49,7 +51,7 @@ def turns_in_time(needs: Requirements, scheme: Scheme) -> bool:
     replicas = scheme.shape.replicas
     if replicas == 1:
         return True
-    return needs.longest + float(needs.drive.head_switch) <= float(needs.drive.revolution) / replicas
+    return needs.longest + float(needs.disk.head_switch) <= float(needs.disk.revolution) / replicas
 
 
 def load_share(needs: Requirements, one: Prediction) -> float:
@@ -68,21 +70,33 @@ def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:
     return bool(needs.tolerate and one.degraded >= 1)
 
 
+def timing_of(drive: Drive | SSD) -> Curve | Linear | None:
+    """Return the `spindle` of a disk; None for an SSD."""
+    return None if isinstance(drive, SSD) else spindle(drive)
+
+
 def predict(
-    needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
+    needs: Requirements, timing: Curve | Linear | None, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
 ) -> list[Prediction]:
     """Return the predictions of schemes that fit. If a scheme has fewer than `disks` disks, the other disks are spares.
 
-    timing: the `spindle` of the drive. scheduler: scheduler of the disks, used with outstanding requests.
+    timing: `timing_of` the drive. scheduler: scheduler of the disks, used with outstanding requests.
     """
+    found = predict_ssds(needs, schemes) if timing is None else _of_disks(needs, timing, schemes, scheduler)
+    price = np.nan if needs.price is None else needs.price * disks
+    return [replace(with_network(needs, one), spare=disks - one.scheme.disks, cost=price) for one in found]
+
+
+def _of_disks(
+    needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler
+) -> list[Prediction]:
+    """Return the predictions of schemes on disks. timing: the `spindle` of the drive."""
     known = [one for one in schemes if not isinstance(one, SimulatedOnly)]
     if needs.rate is None:
         found = [one for count in _counts(known) for one in _outstanding(needs, timing, _of(known, count), scheduler)]
     else:
         found = _arriving(needs, timing, known)
-    found += [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, SimulatedOnly)]
-    price = np.nan if needs.price is None else needs.price * disks
-    return [replace(with_network(needs, one), spare=disks - one.scheme.disks, cost=price) for one in found]
+    return found + [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, SimulatedOnly)]
 
 
 def predict_again(needs: Requirements, one: Prediction, scheduler: Scheduler | None = None) -> Prediction:
@@ -91,7 +105,7 @@ def predict_again(needs: Requirements, one: Prediction, scheduler: Scheduler | N
     scheduler: scheduler of the disks, for outstanding requests; by default RLOOK.
     """
     disks = one.scheme.disks + one.spare
-    (found,) = predict(needs, spindle(needs.drive), [one.scheme], scheduler or RLOOK(), disks)
+    (found,) = predict(needs, timing_of(needs.drive), [one.scheme], scheduler or RLOOK(), disks)
     return found
 
 
@@ -277,9 +291,9 @@ def _outstanding(
 
 def _simulated(needs: Requirements, timing: Curve | Linear, scheme: SimulatedOnly, scheduler: Scheduler) -> Prediction:
     used = used_share(needs, scheme)
-    overhead = float(needs.drive.overhead)
+    overhead = float(needs.disk.overhead)
     transfer = overhead + float(needs.shares @ (needs.transfers(used).mean(axis=1) - overhead)) / scheme.cuts
-    access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.drive.revolution) / 2
+    access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.disk.revolution) / 2
     # a write settles, and it reads a sector that it covers only in part
     access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + needs.shares @ again_of(needs, scheme))
     figures = _simulated_figures(needs, scheme, access, None if needs.rate is not None else scheduler)
@@ -363,7 +377,7 @@ def _prediction(
     a disk.
     """
     settle = float(np.asarray(timing.write_settle))
-    shape, reads, turn = scheme.shape, needs.read_share, float(needs.drive.revolution)
+    shape, reads, turn = scheme.shape, needs.read_share, float(needs.disk.revolution)
     arc = turn / shape.replicas
     transfer, of_reads, of_writes = transfers
     positioning = seek + arc / 2
@@ -400,7 +414,7 @@ def _parts(needs: Requirements, scheme: Scheme, transfer: float, seek: float, ro
     parts = {"transfer": transfer, "seek": seek, "rotation": rotation}
     if shape.returns:
         # the write follows when the data comes round again
-        parts["rotation"] += writes * float(needs.drive.revolution)
+        parts["rotation"] += writes * float(needs.disk.revolution)
     elif shape.read_first:
         parts = {name: (1 + writes) * part for name, part in parts.items()}
     return parts

@@ -24,6 +24,7 @@ COLUMNS = MappingProxyType(
         "degraded": ("1", "utilization of the busiest disk while another disk is lost"),
         "rebuild": ("s", "time to restore a lost disk in the idle time of the other disks"),
         "network": ("1", "utilization of the busiest link of the network"),
+        "lifetime": ("s", "time until the writes reach the endurance of an SSD"),
         "binds": ("", "largest part of the mean response time"),
         "basis": ("", "analytic (a formula), or simulated"),
     }
@@ -81,6 +82,8 @@ class Prediction:
         NaN, the default, without a network.
     disk_rate : float
         `throughput` of the disks without the network; NaN, the default, without a network.
+    lifetime : float
+        Seconds until the writes reach the endurance of an SSD; NaN, the default, for disks, or if the endurance is unknown.
     """
 
     scheme: Scheme
@@ -102,6 +105,7 @@ class Prediction:
     streams_lost: float = 0.0
     network: float = np.nan
     disk_rate: float = np.nan
+    lifetime: float = np.nan
 
     @property
     def disk_limit(self) -> float:

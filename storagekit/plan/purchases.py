@@ -12,15 +12,16 @@ from storagekit.analytic.array.positioning import spindle
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, SECTOR
 from storagekit.core.validation import POSITIVE, instance_of, several, text
-from storagekit.drive import Drive
+from storagekit.drive import SSD, Drive
 from storagekit.faults import Failures
-from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families
+from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families, on_ssds
 from storagekit.plan.finding import found_of, meets, order_of, surviving
 from storagekit.plan.objective import MinMean, Objective
 from storagekit.plan.predicting import (
     Responses,
     overloads_after_failure,
     responses_of,
+    timing_of,
 )
 from storagekit.plan.prediction import Prediction, TenantFigures
 from storagekit.plan.requirements import MOST_DISKS, Requirements
@@ -76,7 +77,7 @@ class Purchases:
     price: float
     scheme: str | None
     more: int
-    drives: Mapping[str, tuple[Drive, float]]
+    drives: Mapping[str, tuple[Drive | SSD, float]]
     caches: Sequence[ReadCache]
     lifetimes: Lifetimes | None
     budget: float | None
@@ -201,7 +202,7 @@ class Purchases:
         kept: the present scheme with the new disks as spares, if it is possible.
         """
         met, refused = found_of(
-            needs, spindle(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
+            needs, timing_of(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
         )
         return self._first(needs, [*([kept] if kept else []), *self._allowed(met)], bool(refused))
 
@@ -216,10 +217,12 @@ class Purchases:
             return "all schemes with enough capacity are too slow"
         return "no scheme has enough capacity" if self._any_kind else "no scheme of this kind has enough capacity"
 
-    def _families_of(self, drive: Drive) -> list[Family]:
+    def _families_of(self, drive: Drive | SSD) -> list[Family]:
         """Return the families with formulas. The default families of the present drive become those of the other drive."""
         usual, others = (default_families(one, self.needs.tolerate) for one in (self.needs.drive, drive))
         found = [others[usual.index(one)] if one in usual else one for one in self.families]
+        if isinstance(drive, SSD):
+            return on_ssds(found)
         # each of their schemes would take a simulation of half a minute
         return [one for one in found if not isinstance(one, Protocols | SplitTransfers)]
 
@@ -236,7 +239,7 @@ class Purchases:
         needs = plain.behind_cache(hits)
         disks = self._disks
         met, refused = found_of(
-            needs, spindle(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
+            needs, timing_of(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
         )
         every = [behind_cache(plain, needs, one, hits, cache.time) for one in self._allowed(met)]
         within = [one for one in every if meets(plain, one)]
@@ -304,7 +307,7 @@ def behind_cache(all_needs: Requirements, needs: Requirements, one: Prediction, 
     all_needs: requirements of the array. needs: requirements of the disks. one: prediction of the disks for the misses.
     hits: share of the reads that the cache serves; some requests must remain. time: response time of a hit, seconds.
     """
-    found, served = responses_of(needs, spindle(needs.drive), one.scheme), hits * all_needs.read_share
+    found, served = responses_of(needs, spindle(needs.disk), one.scheme), hits * all_needs.read_share
     parts = {name: (1 - served) * part for name, part in one.parts.items()} | {"cache": served * time}
     return replace(
         one,
@@ -335,7 +338,7 @@ def _quantile(share: float, missed: Loaded, served: float, time: float) -> float
     return max(time, missed.quantile(left)) if left > 0 else time
 
 
-def priced_drives(label: str, value: Any) -> dict[str, tuple[Drive, float]]:
+def priced_drives(label: str, value: Any) -> dict[str, tuple[Drive | SSD, float]]:
     """Validate drives by name, each with its price."""
     give = 'give drives with their prices by name, such as {"fast": (drive, 400)}'
     if not isinstance(value, Mapping):
@@ -345,7 +348,7 @@ def priced_drives(label: str, value: Any) -> dict[str, tuple[Drive, float]]:
         text(f"name of {label}", name)
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InputError(f"{label} {name[:60]!r}: given a {type(pair).__name__}; {give}")
-        drive = instance_of(Drive, "one with an arm and a platter, as load_drive(name)")(
+        drive = instance_of(Drive | SSD, "a disk, as load_drive(name), or an SSD, as load_ssd(file)")(
             f"drive {name[:60]!r}", pair[0]
         )
         found[name] = drive, POSITIVE(f"price of {name[:60]!r}", pair[1])

@@ -11,8 +11,8 @@ from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
 from storagekit.core.validation import instance_of, several
-from storagekit.drive import Drive
-from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families
+from storagekit.drive import SSD, Drive
+from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families, on_ssds
 from storagekit.plan.finding import Exceeded, disks_meet, exceeded, found, order_of, surviving
 from storagekit.plan.network import Network
 from storagekit.plan.networking import network_is_full, overloaded_network
@@ -35,7 +35,7 @@ _FAMILIES = "SRArrays(), ParityRAID(), Code(8, 3), ReplicatedBricks(), Protocols
 
 
 def schemes(
-    drive: Drive,
+    drive: Drive | SSD,
     disks: int,
     *,
     data: float,
@@ -61,8 +61,8 @@ def schemes(
 
     Parameters
     ----------
-    drive : Drive
-        A drive from `load_drive`.
+    drive : Drive or SSD
+        A disk from `load_drive`, or an SSD from `load_ssd`.
     disks : int
         Number of disks.
     data : float
@@ -221,6 +221,13 @@ def _families(needs: Requirements, families: Family | Sequence[Family] | None) -
     found = several(instance_of(Family, _FAMILIES), of="families")("families", given)
     if not found:
         raise InputError(f"families: none; give {_FAMILIES}")
+    if isinstance(needs.drive, SSD):
+        left = [one for one in found if not on_ssds([one])]
+        if left:
+            raise InputError(
+                f"{type(left[0]).__name__}() with {needs.drive.name}, an SSD: there is no formula; leave this family out"
+            )
+        return on_ssds(found)
     simulated = [one for one in found if isinstance(one, Protocols | SplitTransfers)]
     if simulated and (needs.tenants or needs.streams):
         raise InputError(
@@ -249,7 +256,7 @@ def _binding(
         return _too_few(needs, families)
     long = [one for one in every if holds(needs, one)]
     if long:
-        most = float(needs.drive.revolution) / min(one.shape.replicas for one in long)
+        most = float(needs.disk.revolution) / min(one.shape.replicas for one in long)
         constraint = f"transfer of the largest request, ms: {long[0]} needs it before the next replica passes"
         return Binding(constraint, needs.longest / MS, most / MS, "use smaller requests, or tolerate fewer failures")
     room = max(one.usable(needs.capacity) for one in every)

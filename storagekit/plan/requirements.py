@@ -24,7 +24,7 @@ from storagekit.core.validation import (
     require_seconds,
     validate_fields,
 )
-from storagekit.drive import Drive
+from storagekit.drive import SSD, Drive
 from storagekit.plan.network import Network
 from storagekit.plan.tenants import (
     CHUNK,
@@ -77,7 +77,7 @@ class Requirements:
         If a value is impossible.
     """
 
-    drive: Annotated[Drive, instance_of(Drive, "one with an arm and a platter, as load_drive(name)")]
+    drive: Annotated[Drive | SSD, instance_of(Drive | SSD, "a disk, as load_drive(name), or an SSD, as load_ssd(file)")]
     disks: Annotated[int, _DISKS]
     data: Size
     sizes: tuple[tuple[float, float], ...]
@@ -113,6 +113,7 @@ class Requirements:
             raise InputError(
                 "load: give rate, in requests a second, outstanding, a number of requests, or tenants, but only one of them"
             )
+        self._require_known_load()
         if self.rate is None and self.queue_depth > 1:
             raise InputError(
                 f"queue_depth {self.queue_depth} with outstanding: with outstanding requests the scheduler selects among all "
@@ -138,10 +139,29 @@ class Requirements:
         if self.budget is not None and self.price is None:
             raise InputError(f"budget {self.budget:g}: give the price of a disk too")
 
+    def _require_known_load(self) -> None:
+        """Raise InputError for a load of SSDs without a formula."""
+        if not isinstance(self.drive, SSD):
+            return
+        remedies = {
+            "outstanding": (self.outstanding, "give rate; the throughput of the answer is the largest rate"),
+            "streams": (self.streams, "give their requests as a tenant, such as Tenant('backup', 200, size=2**20)"),
+            "queue_depth": (self.queue_depth > 1, "leave it out; an SSD serves requests in order of arrival"),
+        }
+        for name, (given, remedy) in remedies.items():
+            if given:
+                raise InputError(f"{name} with {self.drive.name}, an SSD: there is no formula; {remedy}")
+
     @cached_property
     def capacity(self) -> float:
         """Return the capacity of one drive in bytes."""
         return float(self.drive.capacity) * SECTOR
+
+    @property
+    def disk(self) -> Drive:
+        """Return the drive, which must be a disk."""
+        assert isinstance(self.drive, Drive)
+        return self.drive
 
     @property
     def affordable(self) -> int:
@@ -214,11 +234,11 @@ class Requirements:
         parts = self._sectors if ways == 1 else paged(self._sectors, ways)
         mean, deviation = self._zones.times(parts, used)
         deviation = np.minimum(deviation, mean / 2)
-        return np.stack([mean - deviation, mean + deviation], axis=-1) + float(self.drive.overhead)
+        return np.stack([mean - deviation, mean + deviation], axis=-1) + float(self.disk.overhead)
 
     @cached_property
     def _zones(self) -> ZoneTransfers:
-        return ZoneTransfers.of(self.drive)
+        return ZoneTransfers.of(self.disk)
 
     @cached_property
     def _sectors(self) -> NDArray:
@@ -251,6 +271,8 @@ class Requirements:
 
         The time is a revolution if the write covers only a part of a physical sector, otherwise 0.
         """
+        if isinstance(self.drive, SSD):
+            return np.zeros(len(self.sizes))
         grain = self.drive.grain
         partly = [sectors(size) % grain > 0 for size, _ in self.sizes]
         return np.array(partly, float) * float(self.drive.revolution)

@@ -194,7 +194,7 @@ def after_failure_of(
     needs: Requirements, predictions: Sequence[Prediction], rebuild_rate: float | None, chunk: float
 ) -> FailureRanking:
     """Return the response times of schemes after a failure; see `SchemesAnswer.after_failure`."""
-    timing, found, unknown = spindle(needs.drive), [], []
+    timing, found, unknown = spindle(needs.disk), [], []
     for one in predictions:
         after = one.scheme.after_loss(needs.read_share)
         if after is not None:
@@ -294,7 +294,7 @@ class _AfterFailure(NamedTuple):
     def _background(self, rebuild_rate: float) -> Background:
         """Return the accesses of streams and of the rebuild on each of the disks with additional work."""
         needs, after = self.needs, self.after
-        seconds = float(needs.drive.overhead) + self.chunk / float(needs.sequential_rate(self._used))
+        seconds = float(needs.disk.overhead) + self.chunk / float(needs.sequential_rate(self._used))
         rate = rebuild_rate * after.moved / self.chunk
         streams = self._streams(rate)
         # the other accesses between two accesses of the rebuild on a disk, if these follow one another

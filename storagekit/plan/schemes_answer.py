@@ -13,9 +13,9 @@ import numpy as np
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
-from storagekit.core.units import HOUR, KB, MS
+from storagekit.core.units import HOUR, KB, MS, YEAR
 from storagekit.core.validation import AMOUNT, COUNT, Count, Positive, Share, Span, instance_of, validate
-from storagekit.drive import Drive
+from storagekit.drive import SSD, Drive
 from storagekit.faults import Failures
 from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
 from storagekit.plan.check import Check
@@ -37,6 +37,7 @@ from storagekit.plan.schemes_after_failure import (
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
 from storagekit.plan.schemes_growth import GrowthRanking, growth_of
 from storagekit.plan.schemes_next import MEASURES, MeasureName, NextPurchase, ReadCache
+from storagekit.plan.ssd_schemes import ssd_assumptions
 from storagekit.plan.tenants import CHUNK, Chunk
 from storagekit.plan.warnings import warnings_of
 
@@ -111,6 +112,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def assumption_groups(self) -> dict[str, tuple[str, ...]]:
         """Return the assumptions of the answer as sentences, by topic."""
         needs, every = self.needs, (*self.ranking, *self.refused)
+        if isinstance(needs.drive, SSD):
+            network = [] if needs.network is None else [_network(needs.network, at_rate=True)]
+            return ssd_assumptions(needs, [*_requests(needs), *network])
         data = [
             f"{needs.data / _TB:g} TB of data, the capacity of {needs.data / needs.capacity:.3g} of the {needs.disks} drives,"
             " is distributed evenly over all disks, from the outer edge",
@@ -219,6 +223,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         from storagekit.plan.checking import check_schemes
 
         require_feasible(self.feasible, self.binding)
+        self._require_disks("check", "the engine simulates disks")
         chosen = self.ranking[: COUNT("schemes", schemes)]
         needs, at_rate = self.needs, self.needs.rate is not None
         if needs.network is not None:
@@ -304,6 +309,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         'RAID 10, 4 copies'
         """
         require_feasible(self.feasible, self.binding, "assess")
+        if rebuild_rate is not None:
+            self._require_disks("rebuild_rate", "there is no formula; leave it out, for a rebuild in idle time")
         if self.needs.rate is None:
             raise InputError(
                 "durability with outstanding: the time of a rebuild depends on the load of the disks; give rate instead of "
@@ -345,6 +352,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         'RAID 10, 3 copies'
         """
         require_feasible(self.feasible, self.binding, "assess")
+        self._require_disks("after_failure", "there is no formula; the column `one lost` has the utilization")
         if self.needs.rate is None:
             raise InputError(
                 "after_failure with outstanding: the formulas need the load of the disks; give rate instead of outstanding"
@@ -393,7 +401,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         *,
         scheme: str | None = None,
         more: Annotated[int, COUNT.up_to(MOST_MORE)] = 4,
-        drives: Annotated[Mapping[str, tuple[Drive, float]], priced_drives] = MappingProxyType({}),
+        drives: Annotated[Mapping[str, tuple[Drive | SSD, float]], priced_drives] = MappingProxyType({}),
         caches: Annotated[Sequence[ReadCache], different_caches] = (),
         budget: Positive | None = None,
         by: MeasureName | None = None,
@@ -418,7 +426,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         more : int
             Largest number of additional disks to try, by default 4; all numbers from 1 are tried. The smallest number with
             which the present scheme gets a further group is tried too, if it is at most 24.
-        drives : mapping of str to (Drive, float)
+        drives : mapping of str to (Drive or SSD, float)
             Other drives by name, each with its price. One replaces all disks.
         caches : sequence of ReadCache
             Caches in front of the disks, for questions with a rate.
@@ -462,6 +470,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         price = self.needs.price if price is None else price
         if not price:
             raise InputError("price: none; give the price of a disk, above 0: price=300, or --price 300")
+        if caches:
+            self._require_disks("caches", "there is no formula; leave them out")
         given = {"failures": failures, "caches": caches, "detection": detection, "refill": refill}
         self._require_purchasable({name for name, value in given.items() if value} | {by}, bit_error_rate)
         if by is None:
@@ -473,6 +483,11 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         lifetimes = None if failures is None else Lifetimes(failures, detection, bit_error_rate, refill, years)
         given = price, scheme, more, drives, caches, lifetimes, budget, by
         return Purchases(self.needs, self.goal, self.families, self.scheduler, self.ranking, *given).answer()
+
+    def _require_disks(self, what: str, reason: str) -> None:
+        """Raise InputError if the drives are SSDs. what: name of a method or argument."""
+        if isinstance(self.needs.drive, SSD):
+            raise InputError(f"{what} with {self.needs.drive.name}, an SSD: {reason}")
 
     def _require_purchasable(self, given: set[str | None], bit_error_rate: float) -> None:
         """Raise InputError if arguments of `next_purchase` do not fit together. given: names of arguments with values."""
@@ -519,11 +534,12 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         if best is None:
             nearest = ["", *_listed(self.refused)] if self.refused else []
             return [heading, f"not feasible: {self.binding}", *nearest, *self._others()]
-        tail = f", 99% within {best.p99 / MS:.1f} ms" if math.isfinite(best.p99) else ""
+        tail = f", 99% within {_ms(best.p99)} ms" if math.isfinite(best.p99) else ""
+        years = "" if math.isnan(best.lifetime) else f", worn out after {best.lifetime / YEAR:.1f} years"
         links = "" if math.isnan(best.network) else f", network {best.network:.0%} used"
         recommended = (
-            f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {best.mean / MS:.1f} ms{tail}, at most "
-            f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, tolerates {best.tolerates}{links}"
+            f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {_ms(best.mean)} ms{tail}, at most "
+            f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, tolerates {best.tolerates}{links}{years}"
         )
         warnings = [f"warning: {warning}" for warning in self.warnings]
         runner_up = [_compared(best, self.ranking[1])] if len(self.ranking) > 1 else []
@@ -556,6 +572,11 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             "largest transfer longer than the rotation to the next replica": self.long[:_SHOWN],
         }
         return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]
+
+
+def _ms(seconds: float) -> str:
+    """Return the text for a time in milliseconds, with three decimals below 1 ms."""
+    return f"{seconds / MS:.1f}" if seconds >= MS else f"{seconds / MS:.3f}"
 
 
 def _requests(needs: Requirements) -> list[str]:
@@ -597,7 +618,7 @@ def _tenant_rows(needs: Requirements, best: Prediction) -> tuple[tuple[str, ...]
     titles, rows = ("tenant", "requests/s", "mean ms", "mean limit", "p99 ms", "p99 limit"), []
     for tenant, found in zip(needs.tenants, best.tenants, strict=True):
         times = found.mean, tenant.mean, found.p99, tenant.p99
-        cells = ["-" if time is None or not math.isfinite(time) else f"{time / MS:.1f}" for time in times]
+        cells = ["-" if time is None or not math.isfinite(time) else _ms(time) for time in times]
         rows.append((tenant.name, f"{tenant.rate:g}", *cells))
     return titles, rows
 
@@ -635,7 +656,7 @@ def _listed(ranking: Sequence[Prediction]) -> list[str]:
 
 def _cells(one: Prediction) -> tuple[str, ...]:
     mean, tail = (
-        f"{time / MS:.1f}" if math.isfinite(time) and not network_is_full(one) else "-" for time in (one.mean, one.p99)
+        _ms(time) if math.isfinite(time) and not network_is_full(one) else "-" for time in (one.mean, one.p99)
     )
     rebuild = {math.inf: "never"}.get(one.rebuild, f"{one.rebuild / HOUR:.1f}" if one.rebuild >= 0 else "-")
     return (

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.positioning import Curve, Linear, spindle
+from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.core.binding import Binding
 from storagekit.core.units import MS
 from storagekit.plan.finding import exceeded
 from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import Objective
-from storagekit.plan.predicting import SLACK, load_share, predict
+from storagekit.plan.predicting import SLACK, load_share, predict, timing_of
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import MOST_OUTSTANDING, Requirements
@@ -127,7 +127,7 @@ def growth_of(
     load: float,
 ) -> GrowthRanking:
     """Return how long schemes are enough; see `SchemesAnswer.growth`."""
-    growing = _Growth(needs, goal.most_busy, scheduler, spindle(needs.drive), data, load)
+    growing = _Growth(needs, goal.most_busy, scheduler, timing_of(needs.drive), data, load)
     found = [growing.of(one) for one in predictions if not isinstance(one.scheme, SimulatedOnly)]
     unknown = tuple(one.name for one in predictions if isinstance(one.scheme, SimulatedOnly))
     assumptions = (
@@ -146,7 +146,7 @@ class _Growth(NamedTuple):
     needs: Requirements
     most_busy: float
     scheduler: Scheduler
-    timing: Curve | Linear
+    timing: Curve | Linear | None
     data: float
     load: float
 

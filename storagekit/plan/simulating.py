@@ -168,13 +168,13 @@ def layout_requests(outstanding: int | None) -> int:
 def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
     """Return the scenario of a scheme. scheduler: None for FCFS. mean: expected response time in seconds."""
     unit = scheme_unit(needs)
-    placement = scheme.placement(needs.drive, needs.data, unit)
-    requests = _requests(needs, scheme, unit, float(placement.capacity(needs.drive)) * SECTOR)
+    placement = scheme.placement(needs.disk, needs.data, unit)
+    requests = _requests(needs, scheme, unit, float(placement.capacity(needs.disk)) * SECTOR)
     wanted = needs.outstanding if needs.rate is None else int(_ROOM * needs.rate * mean) + _SCHEME_SLOTS[0]
     assert wanted is not None
     remedy = "check a part of the array"
     system = System(
-        needs.drive,
+        needs.disk,
         placement,
         scheme.dispatch(),
         _schedule(scheduler) if needs.queue_depth == 1 else SATF(),

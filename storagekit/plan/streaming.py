@@ -53,8 +53,8 @@ def background_of(
     shape, (written, together) = scheme.shape, scheme.written_in_sequence
     # requests that are divided over full stripes divide a chunk too
     part = paged(int(needs.chunk / SECTOR), shape.ways) * SECTOR if shape.ways > 1 else needs.chunk
-    read = float(needs.drive.overhead) + part / float(needs.sequential_rate(used_share(needs, scheme)))
-    write = read + float(np.asarray(timing.write_settle)) + shape.turned * float(needs.drive.revolution)
+    read = float(needs.disk.overhead) + part / float(needs.sequential_rate(used_share(needs, scheme)))
+    write = read + float(np.asarray(timing.write_settle)) + shape.turned * float(needs.disk.revolution)
     left, more = (scheme.disks, 1.0) if after is None else (after.disks, 1 + 1 / after.disks)
     rates = [
         one.rate / needs.chunk / scheme.disks * (written if one.writes else shape.ways * more) for one in needs.streams
@@ -91,7 +91,7 @@ def growth_after_loss(needs: Requirements, timing: Curve | Linear, scheme: Schem
     after = scheme.after_loss(needs.read_share)
     # copies without a formula: as for reads of requests
     more = scheme.degraded(1.0, 1.0, 1.0, 1.0) if after is None else 1 + 1 / after.disks
-    rotation = float(needs.drive.revolution) / 2
+    rotation = float(needs.disk.revolution) / 2
     kinds = background_of(needs, timing, scheme).kinds
     work = [one.rate * (one.seconds + rotation + (1 - one.near) * seek) for one in kinds]
     grown = sum(each * (1.0 if one.writes else more) for each, one in zip(work, needs.streams, strict=True))

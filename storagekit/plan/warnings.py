@@ -106,7 +106,7 @@ def _partly(needs: Requirements, best: Prediction) -> str:
     written = needs.shares_by_operation[1] > 0
     if needs.read_share == 1 or not (again_of(needs, best.scheme) * written).any():
         return ""
-    sector = SECTOR * needs.drive.grain
+    sector = SECTOR * needs.disk.grain
     partly = next(size for (size, _), some in zip(needs.sizes, written, strict=True) if some and size % sector)
     then = predict_again(needs.with_whole(sector), best)
     return (

@@ -8,7 +8,7 @@ import pytest
 from helpers import shared
 
 from storagekit.core.resources import data_path
-from storagekit.drive import drive_facts, drive_names, load_drive
+from storagekit.drive import drive_facts, drive_names, load_drive, load_ssd
 
 # requests of a hundred sectors, far apart, on the Atlas 10K: operation, category, block, blocks, us, us
 STREAM = "".join(
@@ -212,3 +212,25 @@ def test_bad_input_is_one_line_and_status_2(storagekit, trace, tmp_path, monkeyp
     assert error.startswith("storagekit: ") and error.count("\n") == 1
     assert message.format(**known) in error
     assert not list(tmp_path.glob("*mine*"))
+
+
+FIO_LOGS = [str(path) for path in sorted(data_path("samples", "fio").glob("*.log.gz"))]
+
+
+def test_an_ssd_is_fitted_to_logs_and_shown(storagekit, tmp_path):
+    out = str(tmp_path / "mine.json")
+    status, text, _ = storagekit("drive", "fit-ssd", *FIO_LOGS, "--size-gb", "256", "--out", out, "--judge")
+    assert status == 0 and "writes wait for their units" in text and "which the fit did not use" in text
+    assert (load_ssd(out).size, load_ssd(out).parallel, load_ssd(out).buffered) == (256e9, 2, False)
+    status, text, _ = storagekit("drive", "show", out)
+    assert status == 0 and "256 GB, 2 parallel units, writes wait for their units" in text
+    assert [line.split()[:2] for line in text.splitlines()[4:]] == [["reads", "4"], ["reads", "64"], ["writes", "4"]]
+    status, text, _ = storagekit("drive", "show", out, "--json")
+    assert status == 0 and json.loads(text)["units"] == 2
+
+
+def test_an_ssd_has_no_charts_and_a_log_needs_a_json_file(storagekit, tmp_path):
+    status, _, text = storagekit("drive", "show", "data/samples/nvme.toml", "--charts", str(tmp_path))
+    assert status and "leave --charts out" in text
+    status, _, text = storagekit("drive", "fit-ssd", FIO_LOGS[0], "--size-gb", "256", "--out", "mine.txt")
+    assert status and "give a name that ends in .json" in text

@@ -3,6 +3,7 @@
 from functools import cache
 
 from nonsense.attack import ValidCall
+from nonsense.public_callables import method_of
 
 import storagekit as sk
 from storagekit.drive import SeekTable
@@ -16,6 +17,16 @@ BUFFER = "arrays of a buffer and a request that only the event loop creates"
 @cache
 def atlas():
     return sk.load_drive("atlas10k")
+
+
+NVME = {
+    "name": "nvme", "size": 3.84e12, "read_rate": 1e6, "write_rate": 180e3, "read_bandwidth": 6.8e9, "write_bandwidth": 4e9,
+    "read_latency": 80e-6, "write_latency": 20e-6, "units": 80, "endurance": 7e15, "buffered": True,
+}  # fmt: skip
+
+
+def ssd() -> sk.drive.SSD:
+    return sk.drive.SSD.from_datasheet(**NVME)
 
 
 @cache
@@ -129,6 +140,29 @@ VALID_CALLS = {
         }
     ),
     "drive.buffer.faster": ValidCall(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
+    "drive.SSD": ValidCall(
+        lambda: {
+            "name": "nvme",
+            "size": 3.84e12,
+            "reads": (sk.drive.SSDFigures(4096, 80e-6, 1e6),),
+            "writes": (sk.drive.SSDFigures(4096, 20e-6, 180e3),),
+            "units": 80,
+            "endurance": 7e15,
+            "buffered": True,
+        }
+    ),
+    "drive.SSD.bandwidth": ValidCall(lambda: {"writes": True}, through=method_of(ssd, "bandwidth")),
+    "drive.SSD.busy": ValidCall(lambda: {"size": 4096.0, "writes": True}, through=method_of(ssd, "busy")),
+    "drive.SSD.from_datasheet": ValidCall(lambda: NVME),
+    "drive.SSD.latency": ValidCall(lambda: {"size": 4096.0, "writes": True}, through=method_of(ssd, "latency")),
+    "drive.SSD.parts": ValidCall(lambda: {"size": 4096.0}, through=method_of(ssd, "parts")),
+    "drive.SSD.response": ValidCall(
+        lambda: {"size": 4096.0, "outstanding": 4, "writes": True}, through=method_of(ssd, "response")
+    ),
+    "drive.SSD.spread": ValidCall(lambda: {"size": 4096.0, "writes": True}, through=method_of(ssd, "spread")),
+    "drive.SSDFigures": ValidCall(
+        lambda: {"size": 4096.0, "latency": 80e-6, "rate": 1e6, "spread": ((0.5, 0.5), (0.5, 1.5))}
+    ),
     "drive.drive_facts": ValidCall(lambda: {"name": "atlas10k"}),
     "drive.drive_from_facts": ValidCall(
         lambda: {"facts": facts(), "source": "a file", **{name: facts()[name] for name in FIELDS}}, through=from_facts
@@ -150,6 +184,7 @@ VALID_CALLS = {
     "drive.load_buffered": ValidCall(lambda: {"name": "atlas10k"}),
     "drive.load_drive": ValidCall(lambda: {"name": "atlas10k"}),
     "drive.load_electronics": ValidCall(lambda: {"name": "atlas10k"}),
+    "drive.load_ssd": ValidCall(lambda: {"name": "iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB"}),
 }
 NOT_ATTACKED = {
     "drive.Arm": SECTORS,

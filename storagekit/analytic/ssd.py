@@ -1,0 +1,291 @@
+"""Response times of SSDs under Poisson arrivals.
+
+An SSD consists of units that work in parallel, such as flash dies. Each page of a request goes to a unit at random, and a
+unit is an M/G/1 queue that serves its pages in order of arrival. A read ends when the last of its pages is read:
+
+    response = latency on an idle drive + largest waiting time among its units
+
+If the drive has a buffer, a write ends there after its latency, and its pages are programmed afterwards. Programs then delay
+reads, but not writes. Without a buffer, a write waits for its units as a read does.
+
+The waiting times of the units of one request are equal to the extent that the units have the same work. Their largest one has
+a distribution between those of equal and of independent waiting times, as for the disks of an array
+(`storagekit.analytic.array.loaded`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.analytic.array.loaded import Loaded
+from storagekit.analytic.array.service_times import mean_time, summed, time_grid, transformed, waiting_times
+from storagekit.core.validation import (
+    AMOUNT,
+    COUNT,
+    SHARE,
+    SPAN,
+    Count,
+    Positive,
+    Share,
+    Whole,
+    instance_of,
+    require,
+    several,
+    validate,
+    validate_fields,
+)
+
+# Numbers of points of the grids of waiting times and of response times.
+_WAITS, _RESPONSES = 8192, 2048
+# Largest number of different times of a distribution; more are combined.
+_MOST_TIMES = 200
+_SHARES, _SPANS = SHARE.each, SPAN.each
+
+
+@dataclass(frozen=True)
+class Times:
+    """The distribution of a time with a few possible values.
+
+    Parameters
+    ----------
+    seconds : array of float, shape `[time]`
+        The possible times, seconds.
+    shares : array of float, shape `[time]`
+        Probability of each time. The probabilities sum to 1.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, the shapes differ, or the probabilities do not sum to 1.
+    """
+
+    seconds: Annotated[NDArray, _SPANS]
+    shares: Annotated[NDArray, _SHARES]
+
+    def __post_init__(self):
+        validate_fields(self)
+        same = np.ndim(self.seconds) == 1 and np.shape(self.seconds) == np.shape(self.shares) and np.size(self.seconds)
+        require(
+            bool(same), "shape of seconds", str(np.shape(self.seconds)), f"[time], as {np.shape(self.shares)} of shares"
+        )
+        total = float(np.sum(self.shares))
+        require(abs(total - 1) < 1e-6, "sum of the shares", total, "1; divide the shares by their sum")
+
+    @property
+    def mean(self) -> float:
+        """Return the mean in seconds."""
+        return float(self.seconds @ self.shares)
+
+    @property
+    def square(self) -> float:
+        """Return the mean of the squares, in seconds squared."""
+        return float(self.seconds**2 @ self.shares)
+
+    def plus(self, other: "Times") -> "Times":
+        """Return the distribution of the sum of this time and of another, independent one."""
+        seconds = (self.seconds[:, None] + other.seconds).ravel()
+        return Times(seconds, np.outer(self.shares, other.shares).ravel())._combined()
+
+    @validate
+    def largest_of(self, count: Count) -> "Times":
+        """Return the distribution of the largest of `count` independent times with this distribution.
+
+        Parameters
+        ----------
+        count : int
+            Number of times.
+
+        Returns
+        -------
+        Times
+            The distribution.
+
+        Raises
+        ------
+        InputError
+            If the number is out of range.
+        """
+        order = np.argsort(self.seconds)
+        within = np.minimum(1.0, np.cumsum(self.shares[order])) ** count
+        within[-1] = 1.0
+        return Times(self.seconds[order], np.diff(within, prepend=0.0))
+
+    def _combined(self) -> "Times":
+        """Return a distribution of at most `_MOST_TIMES` times with the same mean."""
+        if self.seconds.size <= _MOST_TIMES:
+            return self
+        order = np.argsort(self.seconds)
+        seconds, shares = self.seconds[order], self.shares[order]
+        # groups of equal numbers of times, so that rare times remain apart
+        first = np.linspace(0, seconds.size, _MOST_TIMES, endpoint=False).astype(int)
+        total = np.add.reduceat(shares, first)
+        means = np.add.reduceat(shares * seconds, first) / np.maximum(total, 1e-300)
+        return Times(means, total)
+
+
+_TIMES = instance_of(Times, "some as Times([80e-6], [1.0])")
+
+
+@dataclass(frozen=True)
+class UnitAccesses:
+    """Accesses of one kind to the units of SSDs.
+
+    Parameters
+    ----------
+    share : float
+        Number of such groups of accesses for each request of the array.
+    units : int
+        Number of units that a group occupies at the same time.
+    seconds : Times
+        Time for which each of these units is occupied.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    """
+
+    share: Annotated[float, AMOUNT]
+    units: Count
+    seconds: Annotated[Times, _TIMES]
+
+    def __post_init__(self):
+        validate_fields(self)
+
+
+@dataclass(frozen=True)
+class UnitRequests:
+    """Requests of one kind.
+
+    Parameters
+    ----------
+    share : float
+        Share among the requests of the array, 0 to 1.
+    latency : Times
+        Response time on idle drives.
+    units : int
+        Number of units whose waiting times delay the response; 0 for writes that complete in a buffer.
+    then : int
+        Number of units whose waiting times delay a second phase, such as the writes under parity that follow the reads; 0 by
+        default.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    """
+
+    share: Share
+    latency: Annotated[Times, _TIMES]
+    units: Whole
+    then: Whole = 0
+
+    def __post_init__(self):
+        validate_fields(self)
+
+
+_REQUESTS = several(instance_of(UnitRequests, "some as UnitRequests(1.0, latency, 1)"), 1, "requests")
+_ACCESSES = several(instance_of(UnitAccesses, "some as UnitAccesses(1.0, 1, seconds)"), 1, "accesses")
+_UNITS = COUNT.up_to(10**8)
+
+
+@validate
+def loaded_units(
+    requests: Annotated[Sequence[UnitRequests], _REQUESTS],
+    accesses: Annotated[Sequence[UnitAccesses], _ACCESSES],
+    *,
+    rate: Positive,
+    units: Annotated[int, _UNITS],
+    group: Annotated[int, _UNITS],
+) -> tuple[Loaded, ...]:
+    """Return the response times of requests to an array of SSDs under Poisson arrivals.
+
+    Parameters
+    ----------
+    requests : sequence of UnitRequests
+        The kinds of requests.
+    accesses : sequence of UnitAccesses
+        The accesses of all requests.
+    rate : float
+        Requests of the array a second.
+    units : int
+        Number of units of all drives.
+    group : int
+        Number of units among which the accesses of one request are spread.
+
+    Returns
+    -------
+    tuple of Loaded
+        Utilization of a unit, and distribution of the response times of each kind of requests.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The waiting time of a unit has the mean rho E[S^2] / (2 E[S] (1 - rho)) (Pollaczek and Khinchine).
+    """
+    each = np.array([rate * one.share * one.units / units for one in accesses])
+    work = each * [one.seconds.mean for one in accesses]
+    busy = float(work.sum())
+    saturation = rate / busy if busy else np.inf
+    if busy >= 1:
+        none = np.empty(0)
+        return (Loaded(busy, saturation, np.inf, none, none),) * len(requests)
+    time, within = _waits(accesses, each, busy)
+    together = sum(share * (one.units - 1) for share, one in zip(work, accesses, strict=True))
+    alike = min(1.0, together / (busy * (group - 1))) if busy and group > 1 else 1.0
+    return tuple(_response(one, time, within, alike, busy, saturation) for one in requests)
+
+
+def _waits(accesses: Sequence[UnitAccesses], each: NDArray, busy: float) -> tuple[NDArray, NDArray]:
+    """Return evenly spaced times, and the probability that the wait at a unit is at most each of them.
+
+    each: accesses of each kind to a unit a second. busy: utilization of a unit.
+    """
+    chosen = [(rate, one.seconds) for rate, one in zip(each.tolist(), accesses, strict=True) if rate > 0]
+    shares = np.concatenate([rate / each.sum() * one.shares for rate, one in chosen] or [np.ones(1)])
+    seconds = np.concatenate([one.seconds for _, one in chosen] or [np.full(1, 1e-9)])
+    if not busy:
+        return np.array([0.0, 1e-9]), np.ones(2)
+    left = float(seconds**2 @ shares / (2 * (seconds @ shares) * (1 - busy)))
+    time = time_grid(float(seconds.max()), left, _WAITS)
+
+    def access() -> NDArray:
+        order = np.argsort(seconds)
+        sums = np.concatenate([[0.0], np.cumsum(shares[order])])
+        # a step at a time of the grid counts half
+        step = time[1] - time[0]
+        ends = seconds[order]
+        return (sums[np.searchsorted(ends, time - step / 2)] + sums[np.searchsorted(ends, time + step / 2)]) / 2
+
+    above = waiting_times(time, busy, left, access, selects=False)
+    return time, 1 - busy + busy * above
+
+
+def _response(
+    one: UnitRequests, time: NDArray, within: NDArray, alike: float, busy: float, saturation: float
+) -> Loaded:
+    """Return the response times of one kind of requests.
+
+    within: distribution of the wait at a unit. alike: weight of equal waiting times at several units.
+    """
+    mean, waits = one.latency.mean, np.ones_like(time)
+    for units in (one.units, one.then):
+        if units:
+            largest = alike * within + (1 - alike) * within**units
+            mean += mean_time(largest, time)
+            # the waits of two phases are independent
+            waits = largest if waits[0] == 1 else summed(transformed(waits) * transformed(largest))
+    least, most = one.latency.seconds.min(), one.latency.seconds.max()
+    # relative distances of times are equal, because times of different magnitudes occur
+    grid = np.geomspace(max(least * 0.99, 1e-12), (most + time[-1]) * 1.01, _RESPONSES)
+    found = np.zeros(grid.size)
+    for seconds, share in zip(one.latency.seconds, one.latency.shares, strict=True):
+        found += share * np.interp(grid - seconds, time, waits, left=0.0)
+    return Loaded(busy, saturation, mean, grid, np.minimum(found, 1.0))
