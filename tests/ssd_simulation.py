@@ -10,22 +10,29 @@ import numpy as np
 class Kind(NamedTuple):
     """Requests of one kind.
 
-    Phases are pairs of a number of units and the seconds of each; the response waits for all phases. Background work is a
-    pair too, and begins when the phases have ended. `latency` is the response time on an idle drive.
+    Phases have a number of drives, a number of units of each, and the seconds of each unit. The response waits for all
+    phases. Background work has the same three numbers, and begins when the phases have ended. `latency` is the response
+    time on an idle drive.
     """
 
     share: float
     latency: float
-    phases: Sequence[tuple[int, float]]
-    background: tuple[int, float] = (0, 0.0)
+    phases: Sequence[tuple[int, int, float]]
+    background: tuple[int, int, float] = (0, 0, 0.0)
+
+    @property
+    def work(self) -> float:
+        return self.share * sum(drives * units * seconds for drives, units, seconds in (*self.phases, self.background))
 
 
-def simulated(kinds: Sequence[Kind], rate: float, units: int, requests: int, seed: int) -> list[np.ndarray]:
-    """Return the response times of each kind. The units of a phase are different ones, at random."""
+def simulated(
+    kinds: Sequence[Kind], rate: float, drives: int, units: int, requests: int, seed: int
+) -> list[np.ndarray]:
+    """Return the response times of each kind. The drives of a phase are different ones at random, and so are their units."""
     random = np.random.default_rng(seed)
     chosen = random.choice(len(kinds), requests, p=[one.share for one in kinds])
     arrivals = np.cumsum(random.exponential(1 / rate, requests))
-    free = [0.0] * units
+    free = np.zeros((drives, units))
     # (time, order, request, phase, waited)
     events = [(time, number, number, 0, 0.0) for number, time in enumerate(arrivals.tolist())]
     heapq.heapify(events)
@@ -35,13 +42,13 @@ def simulated(kinds: Sequence[Kind], rate: float, units: int, requests: int, see
         time, _, request, phase, waited = heapq.heappop(events)
         one = kinds[chosen[request]]
         last = phase == len(one.phases)
-        count, seconds = one.background if last else one.phases[phase]
+        count, pages, seconds = one.background if last else one.phases[phase]
         wait = 0.0
-        for unit in (
-            random.choice(units, count, replace=False).tolist() if count > 1 else [int(random.integers(units))] * count
-        ):
-            start = max(time, free[unit])
-            wait, free[unit] = max(wait, start - time), start + seconds
+        for drive in random.permutation(drives)[:count]:
+            some = random.permutation(units)[:pages]
+            starts = np.maximum(time, free[drive, some])
+            free[drive, some] = starts + seconds
+            wait = max(wait, float(starts.max()) - time)
         if not last:
             order += 1
             heapq.heappush(events, (time + wait + seconds, order, request, phase + 1, waited + wait))

@@ -1,21 +1,20 @@
 """Response times of SSDs under Poisson arrivals.
 
-An SSD consists of units that work in parallel, such as flash dies. Each page of a request goes to a unit at random, and a
-unit is an M/G/1 queue that serves its pages in order of arrival. A read ends when the last of its pages is read:
+An SSD consists of units that work in parallel, such as flash dies. The pages of a request go to different units of a drive at
+random, and a unit is an M/G/1 queue that serves its pages in order of arrival. A read ends when its last page is read:
 
     response = latency on an idle drive + largest waiting time among its units
 
 If the drive has a buffer, a write ends there after its latency, and its pages are programmed afterwards. Programs then delay
 reads, but not writes. Without a buffer, a write waits for its units as a read does.
 
-The waiting times of the units of one request are equal to the extent that the units have the same work. Their largest one has
-a distribution between those of equal and of independent waiting times, as for the disks of an array
-(`storagekit.analytic.array.loaded`).
+The waiting times of two units are equal to the extent that they have the same work. The largest one of several has a
+distribution between those of equal and of independent waiting times, first among the units of a drive and then among drives.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,6 @@ from storagekit.core.validation import (
     Count,
     Positive,
     Share,
-    Whole,
     instance_of,
     require,
     several,
@@ -126,7 +124,12 @@ class Times:
         return Times(means, total)
 
 
-_TIMES = instance_of(Times, "some as Times([80e-6], [1.0])")
+_TIMES = instance_of(Times, "some as Times(np.array([80e-6]), np.array([1.0]))")
+
+
+def _phase(label: str, value: Any) -> "Phase":
+    drives, units = several(COUNT, 2, "numbers")(label, value)
+    return Phase(drives, units)
 
 
 @dataclass(frozen=True)
@@ -137,8 +140,8 @@ class UnitAccesses:
     ----------
     share : float
         Number of such groups of accesses for each request of the array.
-    units : int
-        Number of units that a group occupies at the same time.
+    drives, units : int
+        Number of drives that a group occupies at the same time, and number of units of each of them.
     seconds : Times
         Time for which each of these units is occupied.
 
@@ -149,11 +152,19 @@ class UnitAccesses:
     """
 
     share: Annotated[float, AMOUNT]
+    drives: Count
     units: Count
     seconds: Annotated[Times, _TIMES]
 
     def __post_init__(self):
         validate_fields(self)
+
+
+class Phase(NamedTuple):
+    """A part of a request that waits for units: the number of drives, and the number of units of each of them."""
+
+    drives: int
+    units: int
 
 
 @dataclass(frozen=True)
@@ -166,11 +177,9 @@ class UnitRequests:
         Share among the requests of the array, 0 to 1.
     latency : Times
         Response time on idle drives.
-    units : int
-        Number of units whose waiting times delay the response; 0 for writes that complete in a buffer.
-    then : int
-        Number of units whose waiting times delay a second phase, such as the writes under parity that follow the reads; 0 by
-        default.
+    phases : tuple of Phase
+        The units whose waiting times delay the response, one phase after the other, such as the reads and the writes of a
+        write under parity. None for writes that complete in a buffer.
 
     Raises
     ------
@@ -180,16 +189,15 @@ class UnitRequests:
 
     share: Share
     latency: Annotated[Times, _TIMES]
-    units: Whole
-    then: Whole = 0
+    phases: Annotated[tuple[Phase, ...], several(_phase, of="phases")] = ()
 
     def __post_init__(self):
         validate_fields(self)
 
 
-_REQUESTS = several(instance_of(UnitRequests, "some as UnitRequests(1.0, latency, 1)"), 1, "requests")
-_ACCESSES = several(instance_of(UnitAccesses, "some as UnitAccesses(1.0, 1, seconds)"), 1, "accesses")
-_UNITS = COUNT.up_to(10**8)
+_REQUESTS = several(instance_of(UnitRequests, "some as UnitRequests(1.0, latency, (Phase(1, 1),))"), 1, "requests")
+_ACCESSES = several(instance_of(UnitAccesses, "some as UnitAccesses(1.0, 1, 1, seconds)"), 1, "accesses")
+_DRIVES = COUNT.up_to(10**5)
 
 
 @validate
@@ -198,8 +206,9 @@ def loaded_units(
     accesses: Annotated[Sequence[UnitAccesses], _ACCESSES],
     *,
     rate: Positive,
-    units: Annotated[int, _UNITS],
-    group: Annotated[int, _UNITS],
+    drives: Annotated[int, _DRIVES],
+    units: Annotated[int, _DRIVES],
+    group: Annotated[int, _DRIVES],
 ) -> tuple[Loaded, ...]:
     """Return the response times of requests to an array of SSDs under Poisson arrivals.
 
@@ -211,10 +220,10 @@ def loaded_units(
         The accesses of all requests.
     rate : float
         Requests of the array a second.
-    units : int
-        Number of units of all drives.
+    drives, units : int
+        Number of drives, and number of units of each drive.
     group : int
-        Number of units among which the accesses of one request are spread.
+        Number of drives among which the accesses of one request are spread.
 
     Returns
     -------
@@ -230,17 +239,69 @@ def loaded_units(
     -----
     The waiting time of a unit has the mean rho E[S^2] / (2 E[S] (1 - rho)) (Pollaczek and Khinchine).
     """
-    each = np.array([rate * one.share * one.units / units for one in accesses])
+    each = np.array([rate * one.share * one.drives * one.units / (drives * units) for one in accesses])
     work = each * [one.seconds.mean for one in accesses]
     busy = float(work.sum())
     saturation = rate / busy if busy else np.inf
     if busy >= 1:
         none = np.empty(0)
         return (Loaded(busy, saturation, np.inf, none, none),) * len(requests)
-    time, within = _waits(accesses, each, busy)
-    together = sum(share * (one.units - 1) for share, one in zip(work, accesses, strict=True))
-    alike = min(1.0, together / (busy * (group - 1))) if busy and group > 1 else 1.0
-    return tuple(_response(one, time, within, alike, busy, saturation) for one in requests)
+    waits = _UnitWaits(*_waits(accesses, each, busy), *_alike(accesses, work, units, group))
+    return tuple(_response(one, waits, busy, saturation) for one in requests)
+
+
+class _UnitWaits(NamedTuple):
+    """The distribution of the wait at a unit at evenly spaced times, and the weights of equal waits.
+
+    units: weight for two units of a drive. drives: weight for units of two drives.
+    """
+
+    time: NDArray
+    within: NDArray
+    units: float
+    drives: float
+
+    def largest(self, phase: Phase) -> NDArray:
+        """Return the distribution of the largest wait of a phase."""
+        one = self.units * self.within + (1 - self.units) * self.within**phase.units
+        return self.drives * one + (1 - self.drives) * one**phase.drives
+
+
+def _alike(accesses: Sequence[UnitAccesses], work: NDArray, units: int, group: int) -> tuple[float, float]:
+    """Return the share of the work that two units of a drive have in common, and the one that units of two drives have."""
+    total = float(work.sum())
+    if not total:
+        return 1.0, 1.0
+    pages, count = np.array([one.units for one in accesses]), np.array([one.drives for one in accesses])
+    in_drive = work @ (pages - 1) / (total * (units - 1)) if units > 1 else 1.0
+    between = work @ ((count - 1) * pages) / (total * (group - 1) * units) if group > 1 else 1.0
+    return min(1.0, float(in_drive)), min(1.0, float(between))
+
+
+def mixture(found: Sequence[tuple[float, Loaded]]) -> Loaded:
+    """Return the response times of requests of several kinds.
+
+    Parameters
+    ----------
+    found : sequence of (float, Loaded)
+        The weight of each kind, and its response times. Their grids may differ. If all weights are 0, the result is that of
+        the first kind.
+
+    Returns
+    -------
+    Loaded
+        The response times, with the utilization of the first kind.
+    """
+    chosen = [(weight, one) for weight, one in found if weight > 0] or list(found[:1])
+    first = chosen[0][1]
+    if len(chosen) == 1 or not all(one.time.size for _, one in chosen):
+        return first if len(chosen) == 1 else replace(first, mean=np.inf, time=np.empty(0), within=np.empty(0))
+    total = sum(weight for weight, _ in chosen)
+    time = np.unique(np.concatenate([one.time for _, one in chosen]))
+    within = sum(
+        (weight / total * np.interp(time, one.time, one.within) for weight, one in chosen), np.zeros(time.size)
+    )
+    return replace(first, mean=sum(weight / total * one.mean for weight, one in chosen), time=time, within=within)
 
 
 def _waits(accesses: Sequence[UnitAccesses], each: NDArray, busy: float) -> tuple[NDArray, NDArray]:
@@ -268,24 +329,19 @@ def _waits(accesses: Sequence[UnitAccesses], each: NDArray, busy: float) -> tupl
     return time, 1 - busy + busy * above
 
 
-def _response(
-    one: UnitRequests, time: NDArray, within: NDArray, alike: float, busy: float, saturation: float
-) -> Loaded:
-    """Return the response times of one kind of requests.
-
-    within: distribution of the wait at a unit. alike: weight of equal waiting times at several units.
-    """
-    mean, waits = one.latency.mean, np.ones_like(time)
-    for units in (one.units, one.then):
-        if units:
-            largest = alike * within + (1 - alike) * within**units
-            mean += mean_time(largest, time)
-            # the waits of two phases are independent
-            waits = largest if waits[0] == 1 else summed(transformed(waits) * transformed(largest))
+def _response(one: UnitRequests, waits: _UnitWaits, busy: float, saturation: float) -> Loaded:
+    """Return the response times of one kind of requests."""
+    time, mean = waits.time, one.latency.mean
+    total = np.ones_like(time)
+    for number, phase in enumerate(one.phases):
+        largest = waits.largest(phase)
+        mean += mean_time(largest, time)
+        # the waits of two phases are independent
+        total = summed(transformed(total) * transformed(largest)) if number else largest
     least, most = one.latency.seconds.min(), one.latency.seconds.max()
     # relative distances of times are equal, because times of different magnitudes occur
     grid = np.geomspace(max(least * 0.99, 1e-12), (most + time[-1]) * 1.01, _RESPONSES)
     found = np.zeros(grid.size)
     for seconds, share in zip(one.latency.seconds, one.latency.shares, strict=True):
-        found += share * np.interp(grid - seconds, time, waits, left=0.0)
+        found += share * np.interp(grid - seconds, time, total, left=0.0)
     return Loaded(busy, saturation, mean, grid, np.minimum(found, 1.0))

@@ -5,8 +5,9 @@ Each log has requests of one operation and size with a constant number of outsta
 the number of units and the largest rates.
 """
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,8 @@ from storagekit.drive.ssd import MOST_UNITS, SSD, SSDFigures, closed_responses
 _FEWEST, _MOST_OUTSTANDING = 200, 4096
 # largest number of outstanding requests, from Little's law, of a log that gives latencies
 _ALONE = 1.5
+# smallest number of outstanding requests of a log with a line for each request, and in ns
+_LEAST_LOAD = 0.5
 # The distribution of times has a mean for each part between these shares; rare times have narrow parts.
 _EDGES = np.array([*np.linspace(0, 0.9, 19), 0.95, 0.98, 0.99, 0.995, 0.999, 1.0])
 # numbers of units that are tried, and window of a sustained rate in seconds
@@ -31,6 +34,8 @@ _UNITS = np.unique(np.geomspace(1, MOST_UNITS, 120).astype(int))
 _WINDOW = 1.0
 # A rate counts as extrapolated if it is that much larger than the largest measured rate.
 _BEYOND = 1.25
+# factor by which more outstanding requests must at least take longer, so that they show the units
+_LONGER = 1.05
 _NS = 1e-9
 
 
@@ -199,19 +204,24 @@ def fit_ssd(
         of_writes = of_reads
         notes.append("no log has writes; they are assumed to be as fast as reads")
     most = max(1, int(of_reads[0].latency * of_reads[0].rate))
-    ssd, unbuffered = (
-        SSD(name, size, of_reads, of_writes, min(units, most), endurance, buffered) for buffered in (True, False)
-    )
-    if _distance(unbuffered, writes) < _distance(ssd, writes):
-        ssd = unbuffered
+    ssd = SSD(name, size, of_reads, of_writes, min(units, most), endurance)
+    if _may_wait(ssd):
+        unbuffered = replace(ssd, buffered=False)
+        if _distance(unbuffered, writes) < _distance(ssd, writes):
+            ssd = unbuffered
     compared = [one.half(second=True) for one in every] if judge else every
     return FittedSSD(ssd, _comparison(ssd, compared), judge, tuple(notes))
 
 
 def _read(path: Path) -> _Run:
     """Return the requests of a log. Raises InputError if it cannot be read, or if its requests differ."""
+    if not path.is_file():
+        raise InputError(f"log {path}: no such file; give a latency log of fio")
     try:
-        rows = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3), ndmin=2)
+        with warnings.catch_warnings():
+            # an empty file has a message of its own
+            warnings.simplefilter("ignore", UserWarning)
+            rows = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3), ndmin=2)
     except OSError as fault:
         raise InputError(f"log {path}: {fault.strerror or fault}; give a latency log of fio") from fault
     except (ValueError, IndexError) as fault:
@@ -245,6 +255,12 @@ def _fitted_units(reads: Sequence[_Run]) -> tuple[int, float, list[str]]:
     latency, fastest = alone.mean, max(one.rate for one in runs)
     if not queued:
         return 1, fastest, ["all reads have one outstanding request, which does not determine the units: assumed is 1"]
+    slowest = max(queued, key=lambda one: one.mean)
+    if slowest.mean < _LONGER * latency:
+        raise InputError(
+            f"log {slowest.name}: {slowest.outstanding} outstanding reads take {slowest.mean / latency:.2f} times as long as "
+            "one, which does not show the largest rate; add a log with a higher iodepth"
+        )
     most = min(_MOST_OUTSTANDING, max(one.outstanding for one in queued))
     places = np.array([min(most, one.outstanding) - 1 for one in queued])
     measured = np.log([one.mean for one in queued])
@@ -268,6 +284,11 @@ def _fitted_units(reads: Sequence[_Run]) -> tuple[int, float, list[str]]:
 def _alone(runs: Sequence[_Run]) -> _Run:
     """Return the run with one outstanding request. Raises InputError if there is none."""
     one = min(runs, key=lambda each: each.load)
+    if one.load < _LEAST_LOAD:
+        raise InputError(
+            f"log {one.name}: the latencies sum to {one.load:.0%} of its duration; give a log in ns, a line for each "
+            "request, without log_avg_msec"
+        )
     if one.load > _ALONE:
         what = "writes" if one.writes else "reads"
         raise InputError(
@@ -289,9 +310,10 @@ def _figures(runs: Sequence[_Run], small: float | None) -> tuple[tuple[SSDFigure
         elif len(some) == 1:
             what = "writes" if alone.writes else "reads"
             notes.append(f"{what} of {size / KB:g} KB have one log, whose rate is taken as the largest one")
-        # a larger request is never faster
-        rate = min([rate, *(one.rate for one in found)])
-        found.append(SSDFigures(size, alone.mean, rate, _spread(alone.latency)))
+        # a larger request is never faster, and one outstanding request is not faster than all
+        latency = max([alone.mean, *(one.latency for one in found)])
+        rate = max(1 / latency, min([rate, *(one.rate for one in found)]))
+        found.append(SSDFigures(size, latency, rate, _spread(alone.latency)))
     return tuple(found), notes
 
 
@@ -303,6 +325,11 @@ def _spread(latency: NDArray) -> tuple[tuple[float, float], ...]:
     shares = np.diff(ends) / ordered.size
     multiples = sums / np.diff(ends) / ordered.mean()
     return tuple(zip(shares.tolist(), multiples.tolist(), strict=True))
+
+
+def _may_wait(ssd: SSD) -> bool:
+    """Return whether a small write may take its whole time on one of the units."""
+    return ssd.parallel <= ssd.writes[0].latency * ssd.writes[0].rate * (1 + 1e-9)
 
 
 def _distance(ssd: SSD, runs: Sequence[_Run]) -> float:

@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from storagekit.cli.plan import Drive, Json, plan_app
+from storagekit.cli import completion
+from storagekit.cli.plan import Json, plan_app
 from storagekit.core.errors import InputError
 
 _TB, _MB, _KB, _MS, _HOUR = 1e12, 1e6, 1024, 1e-3, 3600.0
@@ -51,6 +52,14 @@ def code_of(words: str, declustered: bool = False):
     return Code(int(data), int(parities), declustered)
 
 
+DiskOrSSD = Annotated[
+    str,
+    typer.Option(
+        help=f"{completion.A_DRIVE} Or an SSD: a file such as data/samples/nvme.toml, or "
+        "iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB.",
+        autocompletion=completion.drives,
+    ),
+]
 Outstanding = Annotated[int | None, typer.Option(help="Number of requests kept outstanding, instead of --rate.")]
 QueueDepth = Annotated[
     int, typer.Option(help="With --rate: requests among which a disk selects the nearest; 32 for NCQ.")
@@ -132,6 +141,13 @@ Nodes = Annotated[
 Racks = Annotated[
     str | None, typer.Option(metavar="RACKS:MB/S", help="With --nodes: racks, and the rate of the link of each.")
 ]
+CachedBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SSD:DRIVES[:HITS%][:write-back]",
+        help="SSDs in front of the disks, and the share of the reads that they serve: data/samples/nvme.toml:2:80%.",
+    ),
+]
 Chunk = Annotated[float, typer.Option(help="With --stream: MB that a stream reads of a disk at once.")]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")]
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
@@ -147,7 +163,7 @@ def schemes(
     context: typer.Context,
     disks: Annotated[int, typer.Option(help="Number of disks.")],
     data_tb: Annotated[float, typer.Option(help="Size of the data, 10^12 bytes.")],
-    drive: Drive = "cheetah9lp",
+    drive: DiskOrSSD = "cheetah9lp",
     size_kb: Annotated[
         str | None, typer.Option(help="Request size in KB, by default 4, or sizes with fractions: 4:0.8,1024:0.2.")
     ] = None,
@@ -158,6 +174,7 @@ def schemes(
     trace: Trace = None,
     stream: Streams = None,
     chunk_mb: Chunk = 1.0,
+    ssd_cache: CachedBy = None,
     nodes: Nodes = None,
     racks: Racks = None,
     goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
@@ -199,6 +216,7 @@ def schemes(
 
 def _ranked(given: SimpleNamespace):
     """Return the ranking of the schemes. given: the options of the command."""
+    from storagekit.drive import SSD
     from storagekit.plan import RLOOK, RSATF
     from storagekit.plan import schemes as ask
     from storagekit.plan.families import default_families
@@ -206,6 +224,8 @@ def _ranked(given: SimpleNamespace):
 
     others = _others(given.code or [], given.declustered or [], given.copies, given.simulated)
     model, tenants = _drive(given.drive), _tenants(given)
+    if isinstance(model, SSD):
+        _require_possible(given)
     families = [*default_families(model, given.tolerate, not given.no_full_stripes), *others]
     return ask(
         model,
@@ -220,6 +240,7 @@ def _ranked(given: SimpleNamespace):
         streams=[stream_of(words) for words in given.stream or []],
         chunk=given.chunk_mb * 2**20,
         network=network_of(given.nodes, given.racks),
+        cache=None if given.ssd_cache is None else ssd_cache_of(given.ssd_cache),
         goal=_named("goal", given.goal, OBJECTIVES),
         tolerate=given.tolerate,
         mean=None if given.mean_ms is None else given.mean_ms * _MS,
@@ -230,6 +251,22 @@ def _ranked(given: SimpleNamespace):
         scheduler=_named("scheduler", given.scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
         queue_depth=given.queue_depth,
     )
+
+
+def _require_possible(given: SimpleNamespace) -> None:
+    """Raise InputError for an option that needs disks."""
+    remedies = {
+        "check": "the engine simulates disks",
+        "copies": "there is no formula",
+        "simulated": "the engine simulates disks",
+        "after_failure": "there is no formula; the column `one lost` has the load",
+        "rebuild_mb_s": "there is no formula; a rebuild uses the idle time",
+        "outstanding": "there is no formula; give --rate",
+    }
+    for name, reason in remedies.items():
+        if getattr(given, name):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} with an SSD: {reason}. Leave {option} out")
 
 
 def _drive(name: str):
@@ -296,6 +333,27 @@ def network_of(nodes: str | None, racks: str | None):
         except ValueError:
             raise InputError(f"{option} {words[:40]!r}: give a number and MB/s, such as 4:1250") from None
     return Network(*found)
+
+
+def ssd_cache_of(words: str):
+    """Return the cache of SSDs of a text such as data/samples/nvme.toml:2:80%:write-back."""
+    from storagekit.drive import load_ssd
+    from storagekit.plan import SSDCache
+
+    name, *parts = words.split(":")
+    others: dict[str, Any] = {}
+    try:
+        drives = int(parts[0])
+        for part in parts[1:]:
+            key, value = ("write_back", True) if part == "write-back" else ("hits", float(part.removesuffix("%")) / 100)
+            if key in others or not (part.endswith("%") or key == "write_back"):
+                raise ValueError(part)
+            others[key] = value
+    except (IndexError, ValueError):
+        raise InputError(
+            f"--ssd-cache {words[:60]!r}: give an SSD, a number of drives, and the hits: data/samples/nvme.toml:2:80%"
+        ) from None
+    return SSDCache(load_ssd(name), drives, **others)
 
 
 def stream_of(words: str):

@@ -1,6 +1,7 @@
 """Loading of drives by name or from a file, and the idealized drive of closed-form models."""
 
 import json
+import re
 import tomllib
 from difflib import get_close_matches
 from os import PathLike
@@ -17,6 +18,8 @@ from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import CYLINDERS, LinearSeek
 from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
 from storagekit.drive.sheet_words import is_words, sheet_facts
+
+_NO_DISK = "drive: {} describes an SSD; give a disk here. For SSDs there are load_ssd and `storagekit plan schemes`"
 
 
 def drive_name(label: str, value: Any) -> str | PathLike:
@@ -72,15 +75,14 @@ def load_drive(name: Annotated[str | Path, drive_name]) -> Drive:
     >>> f"{drive.capacity * sk.units.SECTOR / 1e9:.1f} GB, {float(drive.revolution) / sk.units.MS:.1f} ms a revolution"
     '9.2 GB, 6.0 ms a revolution'
     """
+    if is_ssd_line(str(name)):
+        raise InputError(_NO_DISK.format("it"))
     if is_words(str(name)):
         return drive_from_sheet(sheet_facts(str(name)), "given as text")
     path = drive_path(name)
     facts = drive_facts(path)
     if is_ssd_sheet(facts):
-        raise InputError(
-            f"drive {path}: it describes an SSD, which the planner knows, but no simulation; load it with load_ssd, or use "
-            "it in `storagekit plan schemes`"
-        )
+        raise InputError(_NO_DISK.format(path.name))
     return drive_from_sheet(facts, str(path)) if is_sheet(facts) else drive_from_facts(facts, str(path))
 
 
@@ -107,6 +109,11 @@ def drive_facts(name: Annotated[str | Path, drive_name]) -> dict[str, Any]:
         return sheet_facts(str(name))
     path = drive_path(name)
     return disksim_facts(path) if is_disksim(path) else file_facts(path)
+
+
+def is_ssd_line(name: str) -> bool:
+    """Return whether a text is the data sheet of an SSD in a line."""
+    return re.search(r"(^|,)\s*(iops|latency)=", name) is not None
 
 
 def is_ssd_sheet(facts: dict[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """Solid-state drives for the formulas of the planner: latencies and largest rates by operation and size."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any
@@ -11,15 +12,12 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB, SECTOR
 from storagekit.core.validation import (
     COUNT,
-    POSITIVE,
     SIZE,
-    TIME,
     Validator,
     instance_of,
     numbers,
     optional,
     require,
-    require_seconds,
     several,
     shown,
     validate,
@@ -27,13 +25,15 @@ from storagekit.core.validation import (
 )
 
 # largest number of units, and largest size of an SSD in bytes
-MOST_UNITS, _MOST_BYTES = 4096, 1e16
+MOST_UNITS = 4096
 # bytes of a page; a larger request is divided among units in pages
 PAGE_BYTES = 4 * KB
 # size of the long requests of a data sheet, bytes
 _LONG = 128 * KB
 _OUTSTANDING = COUNT.up_to(10**5)
-_IOPS = POSITIVE.in_unit("requests/s")
+# limits of a file too, so that every SSD can be written and read again
+_CAPACITY, _WRITTEN = Validator(1e6, 1e16, "bytes"), Validator(1e9, 1e21, "bytes")
+_IOPS, _LATENCY = Validator(1e-3, 1e9, "requests/s"), Validator(1e-9, 1.0, "s")
 
 
 def spread_pairs(label: str, value: Any) -> tuple[tuple[float, float], ...]:
@@ -72,13 +72,12 @@ class SSDFigures:
     """
 
     size: Annotated[float, SIZE]
-    latency: Annotated[float, TIME]
+    latency: Annotated[float, _LATENCY]
     rate: Annotated[float, _IOPS]
     spread: Annotated[tuple[tuple[float, float], ...], spread_pairs] = ((1.0, 1.0),)
 
     def __post_init__(self):
         validate_fields(self)
-        require_seconds("latency", self.latency, "latency")
 
 
 _FIGURES = several(instance_of(SSDFigures, "some as SSDFigures(4096, 80e-6, 1e6)"), 1, "figures")
@@ -93,6 +92,11 @@ def _ordered(label: str, value: Any) -> tuple[SSDFigures, ...]:
     for small, large in pairwise(found):
         if large.size == small.size:
             raise InputError(f"{label}: {large.size:g} bytes twice; give each size once")
+        if large.latency < small.latency * (1 - 1e-6):
+            raise InputError(
+                f"{label}: {large.latency:g} s for {large.size:g} bytes, and {small.latency:g} s for {small.size:g} bytes; "
+                "larger requests must not be faster"
+            )
         if large.rate > small.rate * (1 + 1e-6):
             raise InputError(
                 f"{label}: {large.rate:g} requests/s of {large.size:g} bytes, and {small.rate:g} requests/s of "
@@ -101,12 +105,28 @@ def _ordered(label: str, value: Any) -> tuple[SSDFigures, ...]:
     return found
 
 
+def most_units(figures: Sequence[SSDFigures]) -> int:
+    """Return the largest number of units for which a request takes at most its latency on a unit.
+
+    figures: the smallest requests of each operation that waits for its units. Raises InputError if there is
+    none, because a single outstanding request would then exceed the largest rate.
+    """
+    found = MOST_UNITS
+    for one in figures:
+        least = 1 / one.latency
+        require(
+            one.rate >= least * (1 - 1e-9), "rate", one.rate, f"at least {least:g}, that of one outstanding request"
+        )
+        found = min(found, int(one.latency * one.rate * (1 + 1e-9)))
+    return found
+
+
 @dataclass(frozen=True)
 class SSD:
     """A solid-state drive.
 
-    The drive has `units` that work in parallel, such as its flash dies. Each page of a request is read or written by a unit
-    at random, and a unit serves one page after the other.
+    The drive has `units` that work in parallel, such as its flash dies. The pages of a request go to different units, at
+    random, and a unit serves one page after the other.
 
     Parameters
     ----------
@@ -146,25 +166,21 @@ class SSD:
     """
 
     name: str
-    size: Annotated[float, SIZE.up_to(_MOST_BYTES)]
+    size: Annotated[float, _CAPACITY]
     reads: Annotated[tuple[SSDFigures, ...], _ordered]
     writes: Annotated[tuple[SSDFigures, ...], _ordered]
     units: Annotated[int | None, optional(Validator(least=1, most=MOST_UNITS, whole=True))] = None
-    endurance: Annotated[float | None, optional(SIZE)] = None
+    endurance: Annotated[float | None, optional(_WRITTEN)] = None
     buffered: bool = True
 
     def __post_init__(self):
         validate_fields(self)
-        first = self.reads[0]
-        # a small read takes its whole latency on a unit, at most
-        most = max(1, min(MOST_UNITS, int(first.latency * first.rate * (1 + 1e-9))))
+        most = most_units(self.reads[:1] if self.buffered else (self.reads[0], self.writes[0]))
         if self.units is None:
             object.__setattr__(self, "units", most)
+        what = "read" if self.buffered else "read, and of a write,"
         require(
-            self.parallel <= most,
-            "units",
-            self.parallel,
-            f"at most {most}, the latency of a read times the rate of reads",
+            self.parallel <= most, "units", self.parallel, f"at most {most}, the latency of a {what} times its rate"
         )
 
     @classmethod

@@ -1,6 +1,6 @@
 """Data sheets of SSDs as files, and in a line of text: `iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB`."""
 
-import re
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +8,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB, US
 from storagekit.core.validation import shown, validate
 from storagekit.drive.fields import FieldRule, checked
-from storagekit.drive.library import drive_name, drive_path, file_facts, is_ssd_sheet
+from storagekit.drive.library import drive_name, drive_path, file_facts, is_ssd_line, is_ssd_sheet
 from storagekit.drive.ssd import MOST_UNITS, SSD, SSDFigures, spread_pairs
 
 _EXAMPLE = "iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB"
@@ -24,6 +24,7 @@ _SHEET = {
     "write_latency_us": ("write_latency", US, _TIME),
 }
 _SIZES = {"capacity_tb": _TB, "capacity_gb": _GB}
+_FIGURES = {"kb", "latency_us", "iops", "spread"}
 _OPTIONAL = {
     "units": ("units", 1, FieldRule(int, 1, MOST_UNITS)),
     "endurance_tb": ("endurance", _TB, FieldRule(float, 1e-3, 1e9)),
@@ -52,7 +53,7 @@ _UNITS = {
 
 def is_ssd(name: str | Path) -> bool:
     """Return whether a name is the data sheet of an SSD, as a file or as a line."""
-    if _is_line(str(name)):
+    if is_ssd_line(str(name)):
         return True
     path = Path(name)
     return path.suffix in (".toml", ".json") and path.is_file() and is_ssd_sheet(file_facts(path))
@@ -93,7 +94,7 @@ def load_ssd(name: Annotated[str | Path, drive_name]) -> SSD:
     >>> load_ssd("iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB").units
     80
     """
-    if _is_line(str(name)):
+    if is_ssd_line(str(name)):
         return ssd_from_facts(_facts_of_line(str(name)), "given as text")
     path = drive_path(name)
     return ssd_from_facts(file_facts(path), str(path))
@@ -125,8 +126,11 @@ def ssd_from_facts(facts: dict[str, Any], source: str) -> SSD:
     wanted = _MEASURED if measured else tuple(_SHEET)
     known = (*wanted, *_SIZES, *_OPTIONAL, _BUFFERED, *_TEXTS)
     unknown = sorted(facts.keys() - set(known), key=str)
+    if measured and not _SHEET.keys().isdisjoint(facts):
+        raise InputError(f"{where}: it has values of a data sheet and measured ones; give one kind of them")
     if unknown:
-        raise InputError(f"{where}: field {shown(unknown[0])} is unknown; load_ssd lists the fields")
+        listed = ", ".join(name for name in known if name not in _TEXTS)
+        raise InputError(f"{where}: field {shown(unknown[0])} is unknown; give {listed}")
     if sum(name in facts for name in _SIZES) != 1:
         raise InputError(f"{where}: give exactly one of {' and '.join(_SIZES)}")
     size = next(
@@ -194,14 +198,14 @@ def _figures(facts: dict[str, Any], name: str, where: str) -> tuple[SSDFigures, 
         place = f"{where}, {name} {number}"
         size = checked(one, "kb", FieldRule(float, 1e-3, 1e7), place) * KB
         latency, rate = checked(one, "latency_us", _TIME, place) * US, checked(one, "iops", _RATE, place)
-        found.append(
-            SSDFigures(size, latency, rate, spread_pairs(f"{place}: spread", one.get("spread", ((1.0, 1.0),))))
-        )
+        unknown = sorted(one.keys() - _FIGURES, key=str)
+        if unknown:
+            raise InputError(f"{place}: field {shown(unknown[0])} is unknown; give {', '.join(sorted(_FIGURES))}")
+        try:
+            found.append(SSDFigures(size, latency, rate, spread_pairs("spread", one.get("spread", ((1.0, 1.0),)))))
+        except InputError as fault:
+            raise InputError(f"{place}: {fault}") from fault
     return tuple(found)
-
-
-def _is_line(name: str) -> bool:
-    return re.match(r"(iops|latency)=", name) is not None
 
 
 def _facts_of_line(line: str) -> dict[str, Any]:
@@ -234,7 +238,8 @@ def _values(word: str, value: str) -> dict[str, float | int]:
         several = "the value of reads and of writes" if len(fields) > 1 else "one value"
         ending = f" in {' or '.join(units)}" if any(units) else ""
         raise InputError(f"SSD: {word}={value[:40]} cannot be read; give {several}{ending}, for example {_EXAMPLE}")
-    found = {field: number * units[unit or ""] for field, number in zip(fields, numbers, strict=True)}
+    whole = fields == ("units",) and math.isfinite(numbers[0]) and numbers[0].is_integer()
     return {
-        field: int(number) if field == "units" and number == int(number) else number for field, number in found.items()
+        field: (int(number) if whole else number * units[unit or ""])
+        for field, number in zip(fields, numbers, strict=True)
     }

@@ -14,7 +14,7 @@ An answer prints as text and converts to a dictionary. `answer.check()` compares
 ====================  ====================================================================
 requirements          `requirements` (schemes), `question` and `goal` (layouts), `sharing_question`
 candidates            `families` and `scheme`; the layouts of a `question`
-prediction            `predicting`, `networking` (schemes); `analytic` for layouts and shares; `paper_rule`
+prediction            `devices`, `predicting`, `ssd_schemes`, `cached`, `networking` (schemes); `paper_rule`
 ranking               `objective`; `finding`, `ranking`, `sr_array`, `sizing`, `many`, `sharing`
 answer                `answer` (text, JSON, tables); `schemes_answer`, `layout_answer`, `sharing_answer`; `purchases`
 check                 `check` (the result), `checking`, `simulating` (scenarios); `trials` (random questions)
@@ -67,6 +67,7 @@ from storagekit.plan.sharing_answer import StreamShare as StreamShare
 from storagekit.plan.sharing_question import Stream as Stream
 from storagekit.plan.sizing import size as size
 from storagekit.plan.sr_array import array as array
+from storagekit.plan.ssd_cache import SSDCache as SSDCache
 from storagekit.plan.tenants import SequentialStream as SequentialStream
 from storagekit.plan.tenants import Tenant as Tenant
 from storagekit.plan.tenants import tenants_of as tenants_of

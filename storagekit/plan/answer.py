@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
+from storagekit.core.units import MS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -97,6 +98,11 @@ def require_feasible(feasible: bool, binding: Binding, what: str = "check") -> N
     """Raise InputError with the binding constraint if nothing is feasible. what: verb of the refused action."""
     if not feasible:
         raise InputError(f"nothing to {what}, the question has no answer: {binding}")
+
+
+def milliseconds(seconds: float) -> str:
+    """Return the text for a time in milliseconds, with three decimals below 1 ms."""
+    return f"{seconds / MS:.1f}" if seconds >= MS else f"{seconds / MS:.3f}"
 
 
 def text_table(titles: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> list[str]:

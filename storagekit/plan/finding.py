@@ -9,6 +9,7 @@ import numpy as np
 
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, Linear
+from storagekit.plan.devices import predict, timing_of
 from storagekit.plan.families import Family
 from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import Objective
@@ -17,8 +18,6 @@ from storagekit.plan.predicting import (
     holds,
     load_share,
     overloads_after_failure,
-    predict,
-    timing_of,
     turns_in_time,
 )
 from storagekit.plan.prediction import Prediction

@@ -9,18 +9,15 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.disk_load import Background, Operation
-from storagekit.analytic.array.elevator import RLOOK, Scheduler
+from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, all_of, disk_demand
 from storagekit.analytic.array.loaded import loaded_by_class as checked_loaded_by_class
-from storagekit.analytic.array.positioning import Curve, Linear, spindle
+from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
 from storagekit.core.validation import unchecked
-from storagekit.drive import SSD, Drive
-from storagekit.plan.networking import with_network
 from storagekit.plan.prediction import Prediction, TenantFigures
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme, SchemeFigures, SimulatedOnly
-from storagekit.plan.ssd_schemes import predict_ssds
 from storagekit.plan.streaming import background_of, growth_after_loss, requests_of_disk, used_share
 
 # the arguments have been validated
@@ -70,43 +67,19 @@ def overloads_after_failure(needs: Requirements, one: Prediction) -> bool:
     return bool(needs.tolerate and one.degraded >= 1)
 
 
-def timing_of(drive: Drive | SSD) -> Curve | Linear | None:
-    """Return the `spindle` of a disk; None for an SSD."""
-    return None if isinstance(drive, SSD) else spindle(drive)
-
-
-def predict(
-    needs: Requirements, timing: Curve | Linear | None, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
-) -> list[Prediction]:
-    """Return the predictions of schemes that fit. If a scheme has fewer than `disks` disks, the other disks are spares.
-
-    timing: `timing_of` the drive. scheduler: scheduler of the disks, used with outstanding requests.
-    """
-    found = predict_ssds(needs, schemes) if timing is None else _of_disks(needs, timing, schemes, scheduler)
-    price = np.nan if needs.price is None else needs.price * disks
-    return [replace(with_network(needs, one), spare=disks - one.scheme.disks, cost=price) for one in found]
-
-
-def _of_disks(
+def predict_disks(
     needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler
 ) -> list[Prediction]:
-    """Return the predictions of schemes on disks. timing: the `spindle` of the drive."""
+    """Return the predictions of schemes on disks, without spares, prices and network.
+
+    timing: the `spindle` of the drive. scheduler: scheduler of the disks, used with outstanding requests.
+    """
     known = [one for one in schemes if not isinstance(one, SimulatedOnly)]
     if needs.rate is None:
         found = [one for count in _counts(known) for one in _outstanding(needs, timing, _of(known, count), scheduler)]
     else:
         found = _arriving(needs, timing, known)
     return found + [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, SimulatedOnly)]
-
-
-def predict_again(needs: Requirements, one: Prediction, scheduler: Scheduler | None = None) -> Prediction:
-    """Return the prediction of the same scheme for other requirements.
-
-    scheduler: scheduler of the disks, for outstanding requests; by default RLOOK.
-    """
-    disks = one.scheme.disks + one.spare
-    (found,) = predict(needs, timing_of(needs.drive), [one.scheme], scheduler or RLOOK(), disks)
-    return found
 
 
 def _counts(schemes: Sequence[Scheme]) -> list[int]:
@@ -183,14 +156,21 @@ class Responses(NamedTuple):
 
 def responses_of(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> Responses:
     """Return the distributions of the response times of a scheme with a formula, for arrivals at a rate."""
+    classes = classes_of(needs)
+    return Responses.of(needs, classes, responses_of_classes(needs, timing, scheme, classes))
+
+
+def responses_of_classes(
+    needs: Requirements, timing: Curve | Linear, scheme: Scheme, classes: tuple[RequestClass, ...]
+) -> tuple[Loaded, ...]:
+    """Return the distributions of the response times of each class of requests of a scheme with a formula."""
     used = _used(needs, [scheme])
     (sizes,) = sizes_on(needs, [scheme], used)
-    background = background_of(needs, timing, scheme)
     reach = float(np.asarray(timing.reach(used))[0])
-    return _responses_of(needs, timing, scheme, reach, sizes, background, classes_of(needs))
+    return _loaded(needs, timing, scheme, reach, sizes, background_of(needs, timing, scheme), classes)
 
 
-def _responses_of(
+def _loaded(
     needs: Requirements,
     timing: Curve | Linear,
     scheme: Scheme,
@@ -198,10 +178,13 @@ def _responses_of(
     sizes: TransferSizes,
     background: Background,
     classes: tuple[RequestClass, ...],
-) -> Responses:
-    """Return the distributions of response times. reach: share of the cylinders with data. sizes: see `sizes_on`."""
+) -> tuple[Loaded, ...]:
+    """Return the distributions of the response times of each class.
+
+    reach: share of the cylinders with data. sizes: see `sizes_on`.
+    """
     assert needs.rate is not None
-    found = loaded_by_class(
+    return loaded_by_class(
         timing,
         scheme.shape,
         reach,
@@ -212,7 +195,6 @@ def _responses_of(
         depth=needs.queue_depth,
         background=background,
     )
-    return Responses.of(needs, classes, found)
 
 
 def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme]) -> list[Prediction]:
@@ -221,7 +203,8 @@ def _arriving(needs: Requirements, timing: Curve | Linear, schemes: Sequence[Sch
     sizes = sizes_on(needs, schemes, used)
     figures, tenants, others, classes = [], [], [], classes_of(needs)
     for scheme, reach, each in zip(schemes, np.asarray(timing.reach(used)).tolist(), sizes, strict=True):
-        found = _responses_of(needs, timing, scheme, reach, each, background_of(needs, timing, scheme), classes)
+        loads = _loaded(needs, timing, scheme, reach, each, background_of(needs, timing, scheme), classes)
+        found = Responses.of(needs, classes, loads)
         every = found.all
         quantiles = every.quantile(0.95), every.quantile(0.99)
         most = _throughput(needs, timing, scheme, reach, each, classes) if needs.streams else every.saturation

@@ -14,6 +14,7 @@ from storagekit.core.units import HOUR, SECTOR
 from storagekit.core.validation import POSITIVE, instance_of, several, text
 from storagekit.drive import SSD, Drive
 from storagekit.faults import Failures
+from storagekit.plan.devices import timing_of
 from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families, on_ssds
 from storagekit.plan.finding import found_of, meets, order_of, surviving
 from storagekit.plan.objective import MinMean, Objective
@@ -21,7 +22,6 @@ from storagekit.plan.predicting import (
     Responses,
     overloads_after_failure,
     responses_of,
-    timing_of,
 )
 from storagekit.plan.prediction import Prediction, TenantFigures
 from storagekit.plan.requirements import MOST_DISKS, Requirements
@@ -149,7 +149,9 @@ class Purchases:
         """Yield each change with its cost, the requirements of the disks, and the prediction or why it is absent."""
         yield from self._more_disks()
         for name, (drive, price) in self.drives.items():
-            needs = replace(self._plain, drive=drive)
+            # SSDs have no cache in front of them, and serve requests in order of arrival
+            others = {"cache": None, "queue_depth": 1} if isinstance(drive, SSD) else {}
+            needs = replace(self._plain, drive=drive, **others)
             yield f"{self._disks} x {name}", self._disks * price, needs, self._best(needs, self._disks)
         for cache in self.caches:
             yield cache.name, cache.price, *self._cached(cache)

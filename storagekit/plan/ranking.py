@@ -21,6 +21,7 @@ from storagekit.plan.predicting import holds, load_share, turns_in_time
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import MOST_DISKS, Requirements
 from storagekit.plan.schemes_answer import SchemesAnswer
+from storagekit.plan.ssd_cache import SSDCache
 from storagekit.plan.tenants import (
     CHUNK,
     SequentialStream,
@@ -56,6 +57,7 @@ def schemes(
     streams: Sequence[SequentialStream] = (),
     chunk: float = CHUNK,
     network: Network | None = None,
+    cache: SSDCache | None = None,
 ) -> SchemesAnswer:
     """Rank all schemes for `data` bytes on `disks` disks: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, and SR-Arrays.
 
@@ -105,6 +107,9 @@ def schemes(
         Nodes of the disks and the rates of their links, which limit the rate of requests; by default no limit. Response
         times exclude the network.
 
+    cache : SSDCache, optional
+        SSDs in front of the disks, which serve a share of the reads; by default none.
+
     Returns
     -------
     SchemesAnswer
@@ -145,6 +150,7 @@ def schemes(
         different_streams("streams", streams),
         chunk,
         network,
+        cache,
     )
     goal, scheduler, families = _goal(goal, needs), _scheduler(scheduler, needs), _families(needs, families)
     met, refused = found(needs, goal, families, scheduler)
@@ -229,10 +235,10 @@ def _families(needs: Requirements, families: Family | Sequence[Family] | None) -
             )
         return on_ssds(found)
     simulated = [one for one in found if isinstance(one, Protocols | SplitTransfers)]
-    if simulated and (needs.tenants or needs.streams):
+    if simulated and (needs.tenants or needs.streams or needs.cache):
         raise InputError(
-            f"{type(simulated[0]).__name__}() with tenants or streams: its schemes have no formula, and are simulated with "
-            "requests of one kind; leave this family out"
+            f"{type(simulated[0]).__name__}() with tenants, streams or a cache: its schemes have no formula, and are "
+            "simulated with requests of one kind; leave this family out"
         )
     return found
 

@@ -26,6 +26,7 @@ from storagekit.core.validation import (
 )
 from storagekit.drive import SSD, Drive
 from storagekit.plan.network import Network
+from storagekit.plan.ssd_cache import SSDCache
 from storagekit.plan.tenants import (
     CHUNK,
     Chunk,
@@ -65,7 +66,7 @@ class Requirements:
         Request sizes in bytes with their shares.
     mean, tail : float or None
         Limits of the mean and of the 99th percentile of the response time, seconds.
-    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth, streams, chunk, network
+    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth, streams, chunk, network, cache
         See `schemes`.
     tenants : tuple of Tenant
         Tenants, whose rates are only used as shares of `rate`; none by default. `sizes` and `read_share` are those of all
@@ -94,6 +95,7 @@ class Requirements:
     streams: Annotated[tuple[SequentialStream, ...], different_streams] = ()
     chunk: Chunk = CHUNK
     network: Annotated[Network | None, optional(instance_of(Network, "one as Network(4, 1.25e9)"))] = None
+    cache: Annotated[SSDCache | None, optional(instance_of(SSDCache, "one as SSDCache(load_ssd(file), 2)"))] = None
 
     def __post_init__(self):
         validate_fields(self)
@@ -136,6 +138,7 @@ class Requirements:
         for label, limit in (("mean", self.mean), ("tail", self.tail)):
             if limit is not None:
                 require_seconds(label, limit, "response")
+        self._require_known_cache()
         if self.budget is not None and self.price is None:
             raise InputError(f"budget {self.budget:g}: give the price of a disk too")
 
@@ -151,6 +154,23 @@ class Requirements:
         for name, (given, remedy) in remedies.items():
             if given:
                 raise InputError(f"{name} with {self.drive.name}, an SSD: there is no formula; {remedy}")
+
+    def _require_known_cache(self) -> None:
+        """Raise InputError for a cache without a formula."""
+        if self.cache is None:
+            return
+        if isinstance(self.drive, SSD):
+            raise InputError(f"cache with {self.drive.name}, an SSD: a cache is for disks; leave the cache out")
+        if self.rate is None:
+            raise InputError(
+                "cache with outstanding: the rate would adapt to the hits; give rate instead of outstanding"
+            )
+        hits = self.cache.hit_share(self.data)
+        if hits * self.read_share >= 1:
+            raise InputError(
+                f"cache with {hits:.0%} hits and {self.read_share:.0%} reads: no request reaches the disks; give fewer hits, "
+                "or plan an array of the SSDs alone"
+            )
 
     @cached_property
     def capacity(self) -> float:
@@ -248,6 +268,10 @@ class Requirements:
     def shares(self) -> NDArray:
         """Return the share of the requests of each size, `[size]`."""
         return np.array([share for _, share in self.sizes])
+
+    def shares_of(self, mix: RequestMix) -> tuple[float, ...]:
+        """Return the share of each size among the requests of a mix."""
+        return tuple(self.shares.tolist()) if mix.sizes is None else mix.sizes
 
     @cached_property
     def shares_by_operation(self) -> tuple[NDArray, NDArray]:

@@ -13,17 +13,18 @@ import numpy as np
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
-from storagekit.core.units import HOUR, KB, MS, YEAR
+from storagekit.core.units import HOUR, KB, YEAR
 from storagekit.core.validation import AMOUNT, COUNT, Count, Positive, Share, Span, instance_of, validate
 from storagekit.drive import SSD, Drive
 from storagekit.faults import Failures
-from storagekit.plan.answer import RankedAnswer, headline, html_table, require_feasible, text_table
+from storagekit.plan.answer import RankedAnswer, headline, html_table, milliseconds, require_feasible, text_table
+from storagekit.plan.cached import needs_behind
 from storagekit.plan.check import Check
+from storagekit.plan.devices import predict_again
 from storagekit.plan.families import Family
 from storagekit.plan.network import Network
 from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import MinP95, Objective
-from storagekit.plan.predicting import predict_again
 from storagekit.plan.prediction import COLUMNS, Prediction
 from storagekit.plan.purchases import MOST_MORE, Lifetimes, Purchases, different_caches, priced_drives
 from storagekit.plan.requirements import Requirements
@@ -37,7 +38,8 @@ from storagekit.plan.schemes_after_failure import (
 from storagekit.plan.schemes_durability import DurabilityRanking, durability_of
 from storagekit.plan.schemes_growth import GrowthRanking, growth_of
 from storagekit.plan.schemes_next import MEASURES, MeasureName, NextPurchase, ReadCache
-from storagekit.plan.ssd_schemes import ssd_assumptions
+from storagekit.plan.ssd_cache import SSDCache
+from storagekit.plan.ssd_schemes import ssd_assumptions, ssd_limits
 from storagekit.plan.tenants import CHUNK, Chunk
 from storagekit.plan.warnings import warnings_of
 
@@ -143,6 +145,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "stream on a disk needs no seek. Writes of a stream read nothing first. With full stripes, the data disks of "
                 "a group divide each of these parts"
             )
+        if needs.cache is not None:
+            requests += _cache(needs, needs.cache)
         if needs.network is not None:
             requests.append(_network(needs.network, needs.rate is not None))
         if self.goal.most_busy < 1 and needs.rate is not None:
@@ -198,7 +202,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         return warnings_of(self.needs, self.recommended) if self.recommended else ()
 
     def check(self, *, schemes: int = 3, seeds: int = 16, requests: int | None = None) -> Check:
-        """Simulate the first schemes of the ranking. The simulation has no network, and the predictions are those without it.
+        """Simulate the first schemes of the ranking.
+
+        The simulation has no network and no cache. Predictions are those of the disks, for the requests that reach them.
 
         Parameters
         ----------
@@ -226,8 +232,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         self._require_disks("check", "the engine simulates disks")
         chosen = self.ranking[: COUNT("schemes", schemes)]
         needs, at_rate = self.needs, self.needs.rate is not None
-        if needs.network is not None:
-            needs = replace(needs, network=None)
+        if needs.network is not None or needs.cache is not None:
+            needs = replace(needs if needs.cache is None else needs_behind(needs), network=None)
             chosen = [predict_again(needs, one, self.scheduler) for one in chosen]
         measures = [] if at_rate else ["throughput"]
         measures += ["mean", "p95", "p99"] if isinstance(self.goal, MinP95) else ["mean", "p99"]
@@ -310,7 +316,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         """
         require_feasible(self.feasible, self.binding, "assess")
         if rebuild_rate is not None:
-            self._require_disks("rebuild_rate", "there is no formula; leave it out, for a rebuild in idle time")
+            self._require_disks("a rebuild rate", "there is no formula; leave it out, for a rebuild in idle time")
+            self._require_no_cache("a rebuild rate")
         if self.needs.rate is None:
             raise InputError(
                 "durability with outstanding: the time of a rebuild depends on the load of the disks; give rate instead of "
@@ -352,7 +359,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         'RAID 10, 3 copies'
         """
         require_feasible(self.feasible, self.binding, "assess")
-        self._require_disks("after_failure", "there is no formula; the column `one lost` has the utilization")
+        self._require_disks("response times after a failure", "there is no formula; the column `one lost` has the load")
+        self._require_no_cache("response times after a failure")
         if self.needs.rate is None:
             raise InputError(
                 "after_failure with outstanding: the formulas need the load of the disks; give rate instead of outstanding"
@@ -472,6 +480,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             raise InputError("price: none; give the price of a disk, above 0: price=300, or --price 300")
         if caches:
             self._require_disks("caches", "there is no formula; leave them out")
+            self._require_no_cache("caches")
         given = {"failures": failures, "caches": caches, "detection": detection, "refill": refill}
         self._require_purchasable({name for name, value in given.items() if value} | {by}, bit_error_rate)
         if by is None:
@@ -488,6 +497,11 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         """Raise InputError if the drives are SSDs. what: name of a method or argument."""
         if isinstance(self.needs.drive, SSD):
             raise InputError(f"{what} with {self.needs.drive.name}, an SSD: {reason}")
+
+    def _require_no_cache(self, what: str) -> None:
+        """Raise InputError if the disks are behind a cache. what: name of a method or argument."""
+        if self.needs.cache is not None:
+            raise InputError(f"{what} with a cache: there is no formula; ask for the disks without the cache")
 
     def _require_purchasable(self, given: set[str | None], bit_error_rate: float) -> None:
         """Raise InputError if arguments of `next_purchase` do not fit together. given: names of arguments with values."""
@@ -507,6 +521,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             name: [one.to_dict() for one in getattr(self.needs, name)] for name in ("tenants", "streams")
         }
         listed["network"] = self.needs.network and self.needs.network.to_dict()
+        listed["cache"] = self.needs.cache and self.needs.cache.to_dict()
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes", *listed)]
         asked = {name: getattr(self.needs, name) for name in names} | listed
         return super()._content() | {
@@ -534,11 +549,11 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         if best is None:
             nearest = ["", *_listed(self.refused)] if self.refused else []
             return [heading, f"not feasible: {self.binding}", *nearest, *self._others()]
-        tail = f", 99% within {_ms(best.p99)} ms" if math.isfinite(best.p99) else ""
-        years = "" if math.isnan(best.lifetime) else f", worn out after {best.lifetime / YEAR:.1f} years"
+        tail = f", 99% within {milliseconds(best.p99)} ms" if math.isfinite(best.p99) else ""
+        years = f", SSDs worn out after {best.lifetime / YEAR:.2g} years" if math.isfinite(best.lifetime) else ""
         links = "" if math.isnan(best.network) else f", network {best.network:.0%} used"
         recommended = (
-            f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {_ms(best.mean)} ms{tail}, at most "
+            f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {milliseconds(best.mean)} ms{tail}, at most "
             f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, tolerates {best.tolerates}{links}{years}"
         )
         warnings = [f"warning: {warning}" for warning in self.warnings]
@@ -574,11 +589,6 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         return [f"  {what}: {'; '.join(names)}" for what, names in others.items() if names]
 
 
-def _ms(seconds: float) -> str:
-    """Return the text for a time in milliseconds, with three decimals below 1 ms."""
-    return f"{seconds / MS:.1f}" if seconds >= MS else f"{seconds / MS:.3f}"
-
-
 def _requests(needs: Requirements) -> list[str]:
     """Return the description of the requests, a sentence for each tenant."""
     every = [("", needs.sizes, needs.read_share)]
@@ -589,6 +599,17 @@ def _requests(needs: Requirements) -> list[str]:
         mix = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in sizes)
         found.append(f"{name}{mix} requests, {reads:.0%} reads, random addresses over all of the data")
     return found
+
+
+def _cache(needs: Requirements, cache: SSDCache) -> list[str]:
+    """Return the assumptions about a cache of SSDs."""
+    ends = "complete on two SSDs and reach the disks afterwards" if cache.write_back else "complete on the disks"
+    return [
+        f"a cache of {cache.drives} x {cache.ssd.name} serves {cache.hit_share(needs.data):.0%} of the reads, at random. The "
+        f"data of other reads is then written to it. Writes go to both, and {ends}; the disks still write each of them. The "
+        "columns from busy to rebuild are those of the disks",
+        *ssd_limits(cache.ssd),
+    ]
 
 
 def _network(network: Network, at_rate: bool) -> str:
@@ -618,7 +639,7 @@ def _tenant_rows(needs: Requirements, best: Prediction) -> tuple[tuple[str, ...]
     titles, rows = ("tenant", "requests/s", "mean ms", "mean limit", "p99 ms", "p99 limit"), []
     for tenant, found in zip(needs.tenants, best.tenants, strict=True):
         times = found.mean, tenant.mean, found.p99, tenant.p99
-        cells = ["-" if time is None or not math.isfinite(time) else _ms(time) for time in times]
+        cells = ["-" if time is None or not math.isfinite(time) else milliseconds(time) for time in times]
         rows.append((tenant.name, f"{tenant.rate:g}", *cells))
     return titles, rows
 
@@ -656,7 +677,7 @@ def _listed(ranking: Sequence[Prediction]) -> list[str]:
 
 def _cells(one: Prediction) -> tuple[str, ...]:
     mean, tail = (
-        _ms(time) if math.isfinite(time) and not network_is_full(one) else "-" for time in (one.mean, one.p99)
+        milliseconds(time) if math.isfinite(time) and not network_is_full(one) else "-" for time in (one.mean, one.p99)
     )
     rebuild = {math.inf: "never"}.get(one.rebuild, f"{one.rebuild / HOUR:.1f}" if one.rebuild >= 0 else "-")
     return (

@@ -10,10 +10,12 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.core.binding import Binding
 from storagekit.core.units import MS
+from storagekit.plan.answer import milliseconds
+from storagekit.plan.devices import predict, timing_of
 from storagekit.plan.finding import exceeded
 from storagekit.plan.networking import network_is_full
 from storagekit.plan.objective import Objective
-from storagekit.plan.predicting import SLACK, load_share, predict, timing_of
+from storagekit.plan.predicting import SLACK, load_share
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import MOST_OUTSTANDING, Requirements
@@ -112,7 +114,7 @@ class GrowthRanking(SchemesRanking[SchemeGrowth]):
 
     def _cells(self, one):
         years = f"{one.years:.1f}" if math.isfinite(one.years) else f"> {HORIZON:g}"
-        return one.name, years, f"{one.mean / MS:.1f}", f"{one.usable / _TB:.4g}", f"   {one.limit}"
+        return one.name, years, milliseconds(one.mean), f"{one.usable / _TB:.4g}", f"   {one.limit}"
 
     def _content(self):
         return super()._content() | {"data": self.data, "load": self.load}

@@ -8,9 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
-from storagekit.core.units import MS
 from storagekit.core.validation import Positive, Share, Size, Span, one_of, validate, validate_fields
-from storagekit.plan.answer import RankedAnswer, finite, text_table
+from storagekit.plan.answer import RankedAnswer, finite, milliseconds, text_table
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import Requirements
 
@@ -464,7 +463,7 @@ def _shown(field: str, value: float) -> str:
         return f"{value:.0f} requests/s"
     if field == "usable":
         return f"{value / _TB:.4g} TB"
-    return f"{value:.2g}" if field == "loss_probability" else f"{value / MS:.1f} ms"
+    return f"{value:.2g}" if field == "loss_probability" else f"{milliseconds(value)} ms"
 
 
 def _cells(one: Change) -> tuple[str, ...]:

@@ -4,28 +4,37 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from storagekit.analytic.array.loaded import Loaded, RequestClass, all_of
-from storagekit.analytic.ssd import Times, UnitAccesses, UnitRequests, loaded_units
+from storagekit.analytic.array.loaded import Loaded
+from storagekit.analytic.ssd import Phase, Times, UnitAccesses, UnitRequests, loaded_units, mixture
 from storagekit.core.units import KB, SECTOR, US
 from storagekit.core.validation import unchecked
-from storagekit.drive.ssd import SSD
+from storagekit.drive.ssd import PAGE_BYTES, SSD
 from storagekit.plan.prediction import Prediction, TenantFigures
-from storagekit.plan.requirements import RequestMix, Requirements
+from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Scheme
 from storagekit.plan.streaming import used_share
 from storagekit.plan.transfers import paged
 
 # the arguments have been validated
-_loaded_units = unchecked(loaded_units)
+loaded_ssds = unchecked(loaded_units)
 
 
-class _Access(NamedTuple):
+class SSDAccess(NamedTuple):
     """A read, or a write, of one SSD: its response time on an idle drive, and its accesses to units."""
 
     latency: Times
     units: int
     seconds: Times
+
+    @classmethod
+    def of(cls, ssd: SSD, size: float, *, writes: bool) -> "SSDAccess":
+        """Return the access of a read, or of a write, of `size` bytes."""
+        shares, multiples = ssd.spread(size, writes=writes)
+        units = ssd.parts(size)
+        latency, busy = ssd.latency(size, writes=writes), ssd.busy(size, writes=writes) / units
+        return cls(Times(latency * multiples, shares), units, Times(busy * multiples, shares))
 
 
 def predict_ssds(needs: Requirements, schemes: Sequence[Scheme]) -> list[Prediction]:
@@ -40,8 +49,13 @@ def lifetime(needs: Requirements, scheme: Scheme) -> float:
         return np.nan
     assert needs.rate is not None
     writes = needs.rate * (1 - needs.read_share) * scheme.shape.written / scheme.disks
-    each = sum(share * size for share, size in zip(needs.shares_by_operation[1], _sizes(needs, scheme), strict=True))
+    each = float(needs.shares_by_operation[1] @ whole_pages(_sizes(needs, scheme)))
     return ssd.endurance / (writes * each) if writes * each else np.inf
+
+
+def whole_pages(sizes: Sequence[float]) -> NDArray:
+    """Return the bytes of the pages that requests of these sizes write."""
+    return np.ceil(np.array(sizes) / PAGE_BYTES) * PAGE_BYTES
 
 
 def _ssd(needs: Requirements) -> SSD:
@@ -55,28 +69,20 @@ def _sizes(needs: Requirements, scheme: Scheme) -> list[float]:
     return [size if ways == 1 else float(paged(int(np.ceil(size / SECTOR)), ways) * SECTOR) for size, _ in needs.sizes]
 
 
-def _access(ssd: SSD, size: float, writes: bool) -> _Access:
-    shares, multiples = ssd.spread(size, writes=writes)
-    units = ssd.parts(size)
-    latency, busy = ssd.latency(size, writes=writes), ssd.busy(size, writes=writes) / units
-    return _Access(Times(latency * multiples, shares), units, Times(busy * multiples, shares))
-
-
 def _prediction(needs: Requirements, scheme: Scheme) -> Prediction:
     assert needs.rate is not None
     ssd, shape, sizes = _ssd(needs), scheme.shape, _sizes(needs, scheme)
-    reads, writes = ([_access(ssd, size, kind) for size in sizes] for kind in (False, True))
+    reads, writes = ([SSDAccess.of(ssd, size, writes=kind) for size in sizes] for kind in (False, True))
     kinds: list[UnitRequests] = []
     accesses: list[UnitAccesses] = []
     for mix in needs.mixes:
-        for share, read, write in zip(_shares(needs, mix), reads, writes, strict=True):
+        for share, read, write in zip(needs.shares_of(mix), reads, writes, strict=True):
             kinds += _requests(scheme, mix.share * share, mix.read_share, read, write, ssd.buffered)
             accesses += _accesses(scheme, mix.share * share, mix.read_share, read, write)
-    units = scheme.disks * ssd.parallel
-    group = (shape.group or shape.heads) * ssd.parallel
-    found = _loaded_units(kinds, accesses, rate=needs.rate, units=units, group=group)
+    group = shape.group or shape.heads
+    found = loaded_ssds(kinds, accesses, rate=needs.rate, drives=scheme.disks, units=ssd.parallel, group=group)
     every = _by_mix(needs, kinds, found)
-    total = all_of([RequestClass(mix.share, mix.read_share) for mix in needs.mixes], every)
+    total = mixture([(mix.share, one) for mix, one in zip(needs.mixes, every, strict=True)])
     tenants = zip(needs.tenants, every, strict=False)
     latency = sum(one.share * one.latency.mean for one in kinds)
     degraded, rebuild = _after_failure(needs, scheme, total.utilization, reads, writes)
@@ -99,12 +105,8 @@ def _prediction(needs: Requirements, scheme: Scheme) -> Prediction:
     )
 
 
-def _shares(needs: Requirements, mix: RequestMix) -> Sequence[float]:
-    return needs.shares.tolist() if mix.sizes is None else mix.sizes
-
-
 def _requests(
-    scheme: Scheme, share: float, reads: float, read: _Access, write: _Access, buffered: bool
+    scheme: Scheme, share: float, reads: float, read: SSDAccess, write: SSDAccess, buffered: bool
 ) -> list[UnitRequests]:
     """Return the reads and the writes of one size.
 
@@ -114,52 +116,34 @@ def _requests(
     written = write.latency.largest_of(shape.written)
     if shape.read_first:
         written = read.latency.largest_of(shape.read_first).plus(written)
-    first, then = shape.read_first * read.units, 0 if buffered else shape.written * write.units
+    phases = [Phase(shape.read_first, read.units)] if shape.read_first else []
+    if not buffered:
+        phases.append(Phase(shape.written, write.units))
     return [
-        UnitRequests(share * reads, read.latency.largest_of(shape.ways), shape.ways * read.units),
-        UnitRequests(share * (1 - reads), written, first, then),
+        UnitRequests(share * reads, read.latency.largest_of(shape.ways), (Phase(shape.ways, read.units),)),
+        UnitRequests(share * (1 - reads), written, tuple(phases)),
     ]
 
 
-def _accesses(scheme: Scheme, share: float, reads: float, read: _Access, write: _Access) -> list[UnitAccesses]:
+def _accesses(scheme: Scheme, share: float, reads: float, read: SSDAccess, write: SSDAccess) -> list[UnitAccesses]:
     shape, writes = scheme.shape, share * (1 - reads)
     every = [
-        (share * reads, shape.ways * read.units, read.seconds),
-        (writes, shape.read_first * read.units, read.seconds),
-        (writes, shape.written * write.units, write.seconds),
+        (share * reads, shape.ways, read.units, read.seconds),
+        (writes, shape.read_first, read.units, read.seconds),
+        (writes, shape.written, write.units, write.seconds),
     ]
-    return [UnitAccesses(part, units, seconds) for part, units, seconds in every if units]
+    return [UnitAccesses(part, drives, units, seconds) for part, drives, units, seconds in every if drives]
 
 
 def _by_mix(needs: Requirements, kinds: Sequence[UnitRequests], found: Sequence[Loaded]) -> list[Loaded]:
     """Return the response times of each mix, from those of its reads and writes of each size."""
-    count, every = 2 * len(needs.sizes), []
-    for first in range(0, len(kinds), count):
-        some, each = kinds[first : first + count], found[first : first + count]
-        total = sum(one.share for one in some)
-        chosen = [(one.share / total, loaded) for one, loaded in zip(some, each, strict=True) if one.share > 0]
-        if not chosen[0][1].time.size:
-            every.append(chosen[0][1])
-            continue
-        # kinds have different grids
-        time = np.unique(np.concatenate([one.time for _, one in chosen]))
-        within = sum((share * np.interp(time, one.time, one.within) for share, one in chosen), np.zeros(time.size))
-        mean = sum(share * one.mean for share, one in chosen)
-        every.append(Loaded(chosen[0][1].utilization, chosen[0][1].saturation, mean, time, within))
-    return _on_one_grid(every)
-
-
-def _on_one_grid(every: list[Loaded]) -> list[Loaded]:
-    if len(every) == 1 or not every[0].time.size:
-        return every
-    time = np.unique(np.concatenate([one.time for one in every]))
-    return [
-        Loaded(one.utilization, one.saturation, one.mean, time, np.interp(time, one.time, one.within)) for one in every
-    ]
+    count = 2 * len(needs.sizes)
+    pairs = [(one.share, loaded) for one, loaded in zip(kinds, found, strict=True)]
+    return [mixture(pairs[first : first + count]) for first in range(0, len(pairs), count)]
 
 
 def _after_failure(
-    needs: Requirements, scheme: Scheme, utilization: float, reads: Sequence[_Access], writes: Sequence[_Access]
+    needs: Requirements, scheme: Scheme, utilization: float, reads: Sequence[SSDAccess], writes: Sequence[SSDAccess]
 ) -> tuple[float, float]:
     """Return the utilization of the busiest drive while another drive is lost, and the seconds to restore a lost drive."""
     of_reads, of_writes = needs.shares_by_operation
@@ -187,18 +171,13 @@ def ssd_assumptions(needs: Requirements, requests: Sequence[str]) -> dict[str, t
     ]
     served = [
         *requests,
-        "arrivals are Poisson. Each page of 4 KB goes to a unit of its drive at random, and a unit serves its pages in order "
-        "of arrival",
+        "arrivals are Poisson. The pages of 4 KB of a request go to different units of a drive at random, and a unit serves "
+        "its pages in order of arrival",
         "of several copies, a read takes one at random; a stripe unit holds the largest request, except with full stripes",
     ]
     writes = [
-        "a write completes in the buffer of its drives. Its pages then occupy the units, as the rate of writes implies, so "
-        "that writes delay reads"
-        if ssd.buffered
-        else "a write waits for the units of its pages, which it occupies as the rate of writes implies",
         "a write under parity first reads: its old data and old parity or, if that is less, the other data of its stripe",
-        "not in the model: garbage collection that begins and ends, a buffer that is full for a time, a cache of faster "
-        "cells, programs that are suspended for reads, limits of temperature, and the link of several drives",
+        *ssd_limits(ssd),
     ]
     failures = [
         "one lost: utilization of the busiest drive while another drive is lost. A rebuild uses the idle time of the drives"
@@ -209,3 +188,15 @@ def ssd_assumptions(needs: Requirements, requests: Sequence[str]) -> dict[str, t
         )
     groups = {"data and drives": data, "requests": served, "writes": writes, "failures": failures}
     return {name: tuple(lines) for name, lines in groups.items() if name != "writes" or needs.read_share < 1}
+
+
+def ssd_limits(ssd: SSD) -> list[str]:
+    """Return sentences about the writes of an SSD, and about what its model leaves out."""
+    return [
+        "a write completes in the buffer of its SSDs. Its pages then occupy the units, as the rate of writes implies, so "
+        "that writes delay reads"
+        if ssd.buffered
+        else "a write waits for the units of its pages, which it occupies as the rate of writes implies",
+        "not in the model of SSDs: garbage collection that begins and ends, a buffer that is full for a time, a cache of "
+        "faster cells, programs that are suspended for reads, limits of temperature, and a link that several SSDs share",
+    ]

@@ -3,9 +3,11 @@
 import math
 from dataclasses import replace
 
-from storagekit.core.units import KB, MS, SECTOR
+from storagekit.core.units import KB, SECTOR
+from storagekit.plan.answer import milliseconds
+from storagekit.plan.devices import predict_again
 from storagekit.plan.objective import BUSIEST
-from storagekit.plan.predicting import again_of, load_share, overloads_after_failure, predict_again
+from storagekit.plan.predicting import again_of, load_share, overloads_after_failure
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import Requirements
 
@@ -87,7 +89,7 @@ def _near_overload(needs: Requirements, best: Prediction) -> str:
         return ""
     assert needs.rate is not None
     then = predict_again(replace(needs, rate=1.01 * needs.rate), best)
-    grows = f"{then.mean / MS:.1f} ms" if math.isfinite(then.mean) else "overload"
+    grows = f"{milliseconds(then.mean)} ms" if math.isfinite(then.mean) else "overload"
     queued = needs.queue_depth > 1
     load = f"the load is {share:.1%} of the maximum rate" if queued else f"the disks are {share:.1%} busy"
     if queued:
@@ -96,7 +98,8 @@ def _near_overload(needs: Requirements, best: Prediction) -> str:
         then_rate = _relief(needs.rate, best.utilization, best.streams, BUSIEST).removeprefix("at most ")
         relief = f"leave the disks {BUSIEST:.0%} busy"
     return (
-        f"{load}: 1% more requests changes the mean from {best.mean / MS:.1f} ms to {grows}, and predictions are uncertain; "
+        f"{load}: 1% more requests changes the mean from {milliseconds(best.mean)} ms to {grows}, and predictions are "
+        "uncertain; "
         f"{then_rate}more disks, {relief}"
     )
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ssd_simulation import Kind, simulated
 
-from storagekit.analytic.ssd import Times, UnitAccesses, UnitRequests, loaded_units
+from storagekit.analytic.ssd import Phase, Times, UnitAccesses, UnitRequests, loaded_units
 
 US = 1e-6
 
@@ -17,8 +17,8 @@ def always(seconds: float) -> Times:
 
 
 def small_reads(rate: float, seconds: Times, units: int = 1):
-    requests = [UnitRequests(1.0, seconds, 1)]
-    (found,) = loaded_units(requests, [UnitAccesses(1.0, 1, seconds)], rate=rate, units=units, group=units)
+    requests = [UnitRequests(1.0, seconds, (Phase(1, 1),))]
+    (found,) = loaded_units(requests, [UnitAccesses(1.0, 1, 1, seconds)], rate=rate, drives=1, units=units, group=1)
     return found
 
 
@@ -46,30 +46,39 @@ def test_more_units_share_the_work():
 
 MIXES = {
     # reads of a page, and writes that complete in a buffer
-    "buffered": [Kind(0.7, 90 * US, [(1, 80 * US)]), Kind(0.3, 20 * US, [], (1, 400 * US))],
-    "several pages": [Kind(0.7, 60 * US, [(4, 40 * US)]), Kind(0.3, 20 * US, [], (4, 200 * US))],
+    "buffered": [Kind(0.7, 90 * US, [(1, 1, 80 * US)]), Kind(0.3, 20 * US, [], (1, 1, 400 * US))],
+    # requests of several pages on one drive, and writes with copies
+    "several pages": [Kind(0.7, 60 * US, [(1, 4, 40 * US)]), Kind(0.3, 20 * US, [], (2, 4, 200 * US))],
     # reads before writes, which wait for their units
-    "two phases": [Kind(0.5, 80 * US, [(1, 80 * US)]), Kind(0.5, 280 * US, [(2, 80 * US), (2, 200 * US)])],
+    "two phases": [Kind(0.5, 80 * US, [(1, 1, 80 * US)]), Kind(0.5, 280 * US, [(2, 1, 80 * US), (2, 1, 200 * US)])],
+    # parts of one request on all units of three drives
+    "full stripes": [Kind(1.0, 100 * US, [(3, 8, 100 * US)])],
 }
 
 
-@pytest.mark.parametrize(("mix", "busy"), [("buffered", 0.7), ("several pages", 0.5), ("two phases", 0.6)])
+@pytest.mark.parametrize(
+    ("mix", "busy"), [("buffered", 0.7), ("several pages", 0.5), ("two phases", 0.6), ("full stripes", 0.6)]
+)
 def test_mixes_agree_with_the_simulation_of_units(mix, busy):
-    """Four standard errors of runs, and 5% for the dependence of the waits of several units."""
-    kinds, units = MIXES[mix], 16
-    work = sum(one.share * sum(n * s for n, s in [*one.phases, one.background]) for one in kinds)
-    rate = busy * units / work
+    """Four standard errors of runs, and 8% for the dependence of the waits of several units."""
+    kinds, drives, units = MIXES[mix], 4, 8
+    rate = busy * drives * units / sum(one.work for one in kinds)
     requests = [
-        UnitRequests(one.share, always(one.latency), *([count for count, _ in one.phases] or [0])) for one in kinds
+        UnitRequests(one.share, always(one.latency), tuple(Phase(*phase[:2]) for phase in one.phases)) for one in kinds
     ]
-    accesses = [UnitAccesses(one.share, n, always(s)) for one in kinds for n, s in [*one.phases, one.background] if n]
-    found = loaded_units(requests, accesses, rate=rate, units=units, group=units)
-    runs = [simulated(kinds, rate, units, 20_000, seed) for seed in range(4)]
+    accesses = [
+        UnitAccesses(one.share, count, pages, always(seconds))
+        for one in kinds
+        for count, pages, seconds in [*one.phases, one.background]
+        if count
+    ]
+    found = loaded_units(requests, accesses, rate=rate, drives=drives, units=units, group=drives)
+    runs = [simulated(kinds, rate, drives, units, 8000, seed) for seed in range(4)]
     for number, one in enumerate(found):
         for value, measure in ((one.mean, np.mean), (one.quantile(0.99), lambda times: np.quantile(times, 0.99))):
             each = np.array([measure(run[number]) for run in runs])
             error = each.std(ddof=1) / np.sqrt(each.size)
-            assert value == pytest.approx(each.mean(), abs=4 * error + 0.05 * each.mean())
+            assert value == pytest.approx(each.mean(), abs=4 * error + 0.08 * each.mean())
 
 
 @given(

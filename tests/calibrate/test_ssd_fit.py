@@ -79,8 +79,24 @@ def test_logs_of_one_outstanding_request_do_not_determine_the_units(known):
 
 
 def test_a_rate_beyond_the_logs_is_noted(known):
-    fitted = fit_ssd([known[0], known[2]], 1e12)
-    assert any("is extrapolated" in note for note in fitted.notes)
+    assert any("is extrapolated" in note for note in fit_ssd([known[0], known[4]], 1e12).notes)
+
+
+def test_reads_that_do_not_wait_show_no_rate(tmp_path):
+    ends = np.arange(1, 2001) * 25e-6
+    logs = [
+        log(tmp_path / "one.log", np.arange(1, 2001) * 100e-6, np.full(2000, 100e-6)),
+        log(tmp_path / "four.log", ends, np.full(2000, 101e-6)),
+    ]
+    assert_refused(lambda: fit_ssd(logs, 1e12), "add a log with a higher iodepth")
+
+
+def test_averaged_logs_are_rejected(tmp_path):
+    """fio writes a line for each interval with `log_avg_msec`, and microseconds in old versions."""
+    assert_refused(
+        lambda: fit_ssd([log(tmp_path / "a.log", np.arange(300) * 0.1, np.full(300, 1e-4))], 1e12),
+        "without log_avg_msec",
+    )
 
 
 @pytest.mark.parametrize(

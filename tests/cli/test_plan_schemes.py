@@ -250,3 +250,51 @@ def test_full_stripes_can_be_left_out(storagekit):
         for more in ([], ["--no-full-stripes"])
     )
     assert without == {name for name in with_them if "full stripes" not in name} < with_them
+
+
+NVME = "iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB,endurance=7PB"
+
+
+def test_ssds_are_planned_as_drives_and_as_a_cache(storagekit):
+    ask = [
+        "plan",
+        "schemes",
+        "--drive",
+        NVME,
+        "--disks",
+        "8",
+        "--data-tb",
+        "12",
+        "--rate",
+        "300000",
+        "--read-share",
+        "0.7",
+    ]
+    status, text, _ = storagekit(*ask, "--tolerate", "1")
+    assert status == 0 and "SSDs worn out after 2.4 years" in text and "mean 0.086 ms" in text
+    cache = ["--ssd-cache", f"{NVME}:2:80%:write-back", "--read-share", "0.7", "--json"]
+    ask[3], ask[9] = "wd_hc570", "300"
+    status, text, _ = storagekit(*ask[:10], *cache)
+    assert status == 0
+    expected = {"ssd": "given as text", "drives": 2, "hits": 0.8, "write_back": True}
+    assert json.loads(text)["question"]["cache"] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--drive", NVME, "--rate", "1000", "--check", "1"], "--check with an SSD: the engine simulates disks"),
+        (["--drive", NVME, "--rate", "1000", "--copies"], "Leave --copies out"),
+        (["--drive", NVME, "--outstanding", "8"], "--outstanding with an SSD: there is no formula; give --rate"),
+        (["--rate", "100", "--ssd-cache", "x"], "--ssd-cache 'x': give an SSD, a number of drives, and the hits"),
+        (["--rate", "100", "--ssd-cache", f"{NVME}:2:80"], "--ssd-cache"),
+        (["--drive", "size=1TB,iops=1/2", "--rate", "100"], "SSD: 'latency' is missing"),
+        (
+            ["--drive", NVME.replace("iops=1000000", "iops=10"), "--rate", "1"],
+            "at least 12500, that of one outstanding",
+        ),
+    ],
+)
+def test_questions_about_ssds_that_are_rejected(storagekit, given, message):
+    status, _, text = storagekit("plan", "schemes", "--disks", "8", "--data-tb", "1", *given)
+    assert status and message in text

@@ -103,7 +103,7 @@ def test_a_disk_is_no_ssd():
     assert is_ssd(LINE) and is_ssd(data_path("samples", "nvme.toml"))
     assert not any(is_ssd(name) for name in ("cheetah9lp", "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"))
     assert not is_ssd(data_path("samples", "nearline.toml"))
-    assert_refused(lambda: sk.load_drive(data_path("samples", "nvme.toml")), "it describes an SSD")
+    assert_refused(lambda: sk.load_drive(data_path("samples", "nvme.toml")), "describes an SSD; give a disk here")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_disk_is_no_ssd():
         ({"read_iops": None}, "field 'read_iops' is None"),
         ({"rpm": 7200}, "field '?rpm'? is unknown"),
         ({"capacity_tb": 1}, "give exactly one of capacity_tb and capacity_gb"),
-        ({"units": 10}, "units 10: it must be at most 9, the latency of a read times the rate of reads"),
+        ({"units": 10}, "units 10: it must be at most 9, the latency of a read times its rate"),
         ({"buffered": 1}, "field 'buffered' is 1; it must be true or false"),
         ({"read_latency_us": 2e6}, "it must be between 0.001"),
     ],

@@ -9,7 +9,7 @@ from nonsense.public_callables import method_of
 
 from storagekit import dispatch
 from storagekit.core.units import KB, MS
-from storagekit.drive import Drive, load_drive
+from storagekit.drive import SSD, Drive, load_drive, load_ssd
 from storagekit.faults import Failures
 from storagekit.plan import (
     RLOOK,
@@ -30,6 +30,7 @@ from storagekit.plan import (
     SharesAnswer,
     SizeAnswer,
     SRArrays,
+    SSDCache,
     Stream,
     ThroughputGoal,
     array,
@@ -50,6 +51,10 @@ def drive() -> Drive:
     return load_drive("cheetah9lp")
 
 
+def nvme() -> SSD:
+    return load_ssd("iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB")
+
+
 def stream(**given: Any) -> object:
     """Create a stream and plan its shares with another stream."""
     return shares([6e6, 6e6], {"f": Stream(**given), "g": Stream(1.0, [0])})
@@ -61,9 +66,11 @@ def compared(**given: Any) -> object:
     return found.figure.values, found.best_figure.values
 
 
-def either_load(rate: Any, p99: Any, outstanding: Any, scheduler: Any, queue_depth: Any, **both: Any) -> object:
+def either_load(
+    rate: Any, p99: Any, outstanding: Any, scheduler: Any, queue_depth: Any, cache: Any, **both: Any
+) -> object:
     """Rank schemes at a rate, and with a number of requests outstanding."""
-    at_rate = schemes(**both, rate=rate, p99=p99, queue_depth=queue_depth)
+    at_rate = schemes(**both, rate=rate, p99=p99, queue_depth=queue_depth, cache=cache)
     return at_rate, schemes(**both, outstanding=outstanding, scheduler=scheduler)
 
 
@@ -289,10 +296,15 @@ VALID_CALLS = {
             "scheduler": RLOOK(),
             "queue_depth": 4,
             "network": Network(2, 1e9),
+            "cache": SSDCache(nvme(), 2, hits=0.5),
         },
         through=either_load,
-        optional=("size", "read_share", "goal", "mean", "p99", "price", "budget", "scheduler", "network"),
+        optional=("size", "read_share", "goal", "mean", "p99", "price", "budget", "scheduler", "network", "cache"),
     ),
+    "plan.SSDCache": ValidCall(
+        lambda: {"ssd": nvme(), "drives": 2, "hits": 0.5, "write_back": True}, optional=("hits",)
+    ),
+    "plan.SSDCache.hit_share": ValidCall(lambda: {"data": 1e13}, through=SSDCache(nvme(), 2).hit_share),
     "plan.SequentialStream": ValidCall(lambda: {"name": "backup", "rate": 1e8, "writes": True}),
     "plan.Network": ValidCall(
         lambda: {"nodes": 4, "node_rate": 1e9, "racks": 2, "rack_rate": 2e9}, optional=("rack_rate",)
