@@ -89,7 +89,7 @@ CASES = [
     pytest.param(place, write, marks=[] if number % 4 == 1 else pytest.mark.slow)
     for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
 ] + [
-    pytest.param(place, write, marks=[] if number < 2 else pytest.mark.slow)
+    pytest.param(place, write, marks=[] if number == 1 else pytest.mark.slow)
     for number, (place, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
 ]
 STOPPING = [

@@ -24,7 +24,7 @@ FORMAT = dict(zip(KINDS, KINDS, strict=True)) | {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_damage_gets_through(tmp_path, monkeypatch, kind):
-    attack(tmp_path, monkeypatch, kind, 200)
+    attack(tmp_path, monkeypatch, kind, 100)
 
 
 @pytest.mark.slow
