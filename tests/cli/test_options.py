@@ -8,6 +8,7 @@ from storagekit.cli import main as cli
 from storagekit.core.resources import data_path
 
 TRACE = str(data_path("samples", "small.spc"))
+LOG = str(data_path("samples", "fio", "read_4k_1.log.gz"))
 # other arguments of each command; commands without a number from the user are left out
 ARGUMENTS = {
     ("reproduce",): ["swift"],
@@ -19,13 +20,14 @@ ARGUMENTS = {
     ("plan", "memory"): ["--cache-mb", "100", "--disks", "2", "--disk-mb", "9000"],
     ("plan", "sessions"): ["--rate-mb", "1"],
     ("plan", "schemes"): ["--disks", "4", "--data-tb", "0.01"],
+    ("drive", "fit-ssd"): [LOG, "--size-gb", "256", "--out", "mine.json"],
     ("trace", "info"): [TRACE],
     ("trace", "convert"): [TRACE, "trace.parquet"],
 }
 # options with text values
 WORDS = (
     "--profile --out -p --traces --drive --layout --dispatch --schedule --write --slow --stop --format --schemes --against "
-    "--scheduler-file --store --folder --goal --scheduler --charts --start --columns --devices --with --checkpoint"
+    "--scheduler-file --store --folder --goal --scheduler --charts --start --columns --devices --with --checkpoint --name --ssd-cache"
 )
 # invalid for any option that counts or measures
 INVALID = ["nan", "-inf", "inf", "-7", "1e400", "-1e300", "x", ""]

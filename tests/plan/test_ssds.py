@@ -68,6 +68,8 @@ def test_writes_of_copies_and_parity_wear_the_drives():
     )
     assert np.isnan(by_name(asked(replace(NVME, endurance=None)))["RAID 10"].lifetime)
     assert by_name(asked(read_share=1.0))["RAID 10"].lifetime == np.inf
+    # a page is written as a whole
+    assert by_name(asked(size=512))["RAID 10"].lifetime == pytest.approx(found["RAID 10"].lifetime)
 
 
 def test_an_idle_array_has_the_latencies_of_the_data_sheet():
