@@ -27,7 +27,8 @@ ARGUMENTS = {
 # options with text values
 WORDS = (
     "--profile --out -p --traces --drive --layout --dispatch --schedule --write --slow --stop --format --schemes --against "
-    "--scheduler-file --store --folder --goal --scheduler --charts --start --columns --devices --with --checkpoint --name --ssd-cache"
+    "--scheduler-file --store --folder --goal --scheduler --charts --start --columns --devices --with --checkpoint "
+    "--name --ssd-cache"
 )
 # invalid for any option that counts or measures
 INVALID = ["nan", "-inf", "inf", "-7", "1e400", "-1e300", "x", ""]

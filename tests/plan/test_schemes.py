@@ -314,7 +314,7 @@ def test_other_impossible_disks_raise():
         lambda: schemes(DRIVE, 10**6, **SCENARIO, rate=1.0),
         "disks 1000000: give a whole number, between 1 and 4096; plan one",
     )
-    assert_refused(lambda: schemes(cast(Any, object()), 12, **SCENARIO, rate=1.0), "one with an arm and a platter")
+    assert_refused(lambda: schemes(cast(Any, object()), 12, **SCENARIO, rate=1.0), "give a disk, as load_drive")
 
 
 @settings(max_examples=30)

@@ -15,7 +15,7 @@ from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import Replicas
 from storagekit.plan import RLOOK
-from storagekit.plan.predicting import predict
+from storagekit.plan.devices import predict
 from storagekit.plan.requirements import Requirements
 from storagekit.plan.scheme import Mirrored, Parity
 from storagekit.queue import Depth
