@@ -309,11 +309,11 @@ def _waits(accesses: Sequence[UnitAccesses], each: NDArray, busy: float) -> tupl
 
     each: accesses of each kind to a unit a second. busy: utilization of a unit.
     """
-    chosen = [(rate, one.seconds) for rate, one in zip(each.tolist(), accesses, strict=True) if rate > 0]
-    shares = np.concatenate([rate / each.sum() * one.shares for rate, one in chosen] or [np.ones(1)])
-    seconds = np.concatenate([one.seconds for _, one in chosen] or [np.full(1, 1e-9)])
     if not busy:
         return np.array([0.0, 1e-9]), np.ones(2)
+    chosen = [(rate, one.seconds) for rate, one in zip(each.tolist(), accesses, strict=True) if rate > 0]
+    shares = np.concatenate([rate / each.sum() * one.shares for rate, one in chosen])
+    seconds = np.concatenate([one.seconds for _, one in chosen])
     left = float(seconds**2 @ shares / (2 * (seconds @ shares) * (1 - busy)))
     time = time_grid(float(seconds.max()), left, _WAITS)
 

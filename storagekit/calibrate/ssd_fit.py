@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from tqdm import tqdm
 
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, US
@@ -184,7 +185,7 @@ def fit_ssd(
     `SSD.response`. Of writes that complete in a buffer and writes that wait for their units, those are
     taken that differ less from the logs of writes. Other largest rates are the medians over seconds of the fastest log.
     """
-    every = [_read(path) for path in logs]
+    every = [_read(path) for path in tqdm(logs, desc="logs", unit="log", delay=2, leave=False)]
     used = [one.half(second=False) for one in every] if judge else every
     for one in used:
         if one.time.size < _FEWEST:

@@ -20,11 +20,15 @@ def needs_behind(needs: Requirements) -> Requirements:
     return replace(needs.behind_cache(_hits(needs)), cache=None)
 
 
-def behind_ssds(needs: Requirements, timing: Curve | Linear, found: Sequence[Prediction]) -> list[Prediction]:
-    """Return the predictions for all requests. found: those of the disks. timing: the `spindle` of the drive."""
-    assert needs.cache is not None and needs.rate is not None
-    cached = _responses_of_cache(needs, needs.cache)
-    return [_combined(needs, timing, one, cached) for one in found]
+def behind_ssds(
+    needs: Requirements, behind: Requirements, timing: Curve | Linear, found: Sequence[Prediction]
+) -> list[Prediction]:
+    """Return the predictions for all requests.
+
+    behind: `needs_behind` of the requirements. timing: the `spindle` of the drive. found: predictions of the disks.
+    """
+    cached = _responses_of_cache(needs, _cache(needs))
+    return [_combined(needs, behind, timing, one, cached) for one in found]
 
 
 def _cache(needs: Requirements) -> SSDCache:
@@ -67,14 +71,18 @@ def _responses_of_cache(needs: Requirements, cache: SSDCache) -> list[tuple[Load
 
 
 def _combined(
-    needs: Requirements, timing: Curve | Linear, one: Prediction, cached: Sequence[tuple[Loaded, Loaded]]
+    needs: Requirements,
+    behind: Requirements,
+    timing: Curve | Linear,
+    one: Prediction,
+    cached: Sequence[tuple[Loaded, Loaded]],
 ) -> Prediction:
     """Return the prediction of all requests. one: prediction of the disks. cached: see `_responses_of_cache`."""
-    assert needs.rate is not None
-    behind, hits, cache = needs_behind(needs), _hits(needs), _cache(needs)
+    hits, cache = _hits(needs), _cache(needs)
     served = hits * needs.read_share
     limit = min(one.throughput / (1 - served), cached[0][0].saturation)
     parts = {name: (1 - served) * part for name, part in one.parts.items()}
+    one = replace(one, disk_rate=one.disk_rate / (1 - served))
     if not np.isfinite(one.mean) or cached[0][0].utilization >= 1:
         return replace(
             one, mean=np.inf, p95=np.inf, p99=np.inf, throughput=limit, parts=parts, tenants=_overloaded(needs)

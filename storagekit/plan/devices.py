@@ -29,12 +29,11 @@ def predict(
 
     timing: `timing_of` the drive. scheduler: scheduler of the disks, used with outstanding requests.
     """
-    if timing is None:
-        found = predict_ssds(needs, schemes)
-    elif needs.cache is not None:
-        found = behind_ssds(needs, timing, predict(needs_behind(needs), timing, schemes, scheduler, disks))
-    else:
-        found = predict_disks(needs, timing, schemes, scheduler)
+    if timing is not None and needs.cache is not None:
+        # hits do not use the links of the nodes
+        behind = needs_behind(needs)
+        return behind_ssds(needs, behind, timing, predict(behind, timing, schemes, scheduler, disks))
+    found = predict_ssds(needs, schemes) if timing is None else predict_disks(needs, timing, schemes, scheduler)
     price = np.nan if needs.price is None else needs.price * disks
     return [replace(with_network(needs, one), spare=disks - one.scheme.disks, cost=price) for one in found]
 

@@ -158,24 +158,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 f"simulated, because there is no formula: {'; '.join(simulated)}; their maximum throughput assumes disks "
                 "that are always busy"
             )
-        writes = [
-            "a write completes when all copies, or data and parity, are on disk; NVRAM would hide the time, but not the work",
-            "a write under parity first reads: its old data and old parity or, if that is less, the other data of its "
-            "stripe; when all reads have ended, it writes data and parity",
-        ]
-        if needs.again.any():
-            writes.append("a write of a part of a physical sector takes one more revolution")
-        failures = [
-            "one lost: utilization of the busiest disk while another disk is lost; at 100% or more this disk is "
-            "overloaded. A rebuild uses the idle time of the disks, at the sequential rate of the drive"
-        ]
-        if any(isinstance(one.scheme, SpreadParity) for one in every):
-            failures.append(
-                "a declustered code places each row on other disks, so that all share the work of a lost disk (some of "
-                "them up to a tenth more); its rebuild reads and writes scattered stripe units at the sequential rate, which "
-                "needs stripe units of some MB"
-            )
-        groups = {"data and drives": data, "requests": requests, "writes": writes, "failures": failures}
+        groups = {"data and drives": data, "requests": requests, "writes": _writes(needs), "failures": _failures(every)}
         return {name: tuple(lines) for name, lines in groups.items() if name != "writes" or needs.read_share < 1}
 
     def _order(self) -> str:
@@ -610,6 +593,33 @@ def _cache(needs: Requirements, cache: SSDCache) -> list[str]:
         "columns from busy to rebuild are those of the disks",
         *ssd_limits(cache.ssd),
     ]
+
+
+def _writes(needs: Requirements) -> list[str]:
+    """Return the assumptions about writes to disks."""
+    writes = [
+        "a write completes when all copies, or data and parity, are on disk; NVRAM would hide the time, but not the work",
+        "a write under parity first reads: its old data and old parity or, if that is less, the other data of its "
+        "stripe; when all reads have ended, it writes data and parity",
+    ]
+    if needs.again.any():
+        writes.append("a write of a part of a physical sector takes one more revolution")
+    return writes
+
+
+def _failures(every: Sequence[Prediction]) -> list[str]:
+    """Return the assumptions about the loss of a disk. every: the predictions of the answer."""
+    failures = [
+        "one lost: utilization of the busiest disk while another disk is lost; at 100% or more this disk is "
+        "overloaded. A rebuild uses the idle time of the disks, at the sequential rate of the drive"
+    ]
+    if any(isinstance(one.scheme, SpreadParity) for one in every):
+        failures.append(
+            "a declustered code places each row on other disks, so that all share the work of a lost disk (some of "
+            "them up to a tenth more); its rebuild reads and writes scattered stripe units at the sequential rate, which "
+            "needs stripe units of some MB"
+        )
+    return failures
 
 
 def _network(network: Network, at_rate: bool) -> str:

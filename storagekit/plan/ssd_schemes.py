@@ -42,7 +42,7 @@ def predict_ssds(needs: Requirements, schemes: Sequence[Scheme]) -> list[Predict
     return [_prediction(needs, one) for one in schemes]
 
 
-def lifetime(needs: Requirements, scheme: Scheme) -> float:
+def _lifetime(needs: Requirements, scheme: Scheme) -> float:
     """Return the time in seconds until the writes reach the endurance of the drives; NaN if the endurance is unknown."""
     ssd = _ssd(needs)
     if ssd.endurance is None:
@@ -101,7 +101,7 @@ def _prediction(needs: Requirements, scheme: Scheme) -> Prediction:
         rebuild,
         {"latency of the drive": latency},
         tenants=tuple(TenantFigures(one.name, each.mean, each.quantile(0.99)) for one, each in tenants),
-        lifetime=lifetime(needs, scheme),
+        lifetime=_lifetime(needs, scheme),
     )
 
 

@@ -12,7 +12,7 @@ import storagekit as sk
 from storagekit.core.units import KB
 from storagekit.drive import load_ssd
 from storagekit.faults import Failures
-from storagekit.plan import Protocols, ReadCache, SSDCache, Tenant, schemes
+from storagekit.plan import Network, Protocols, ReadCache, SSDCache, Tenant, schemes
 
 DISK = sk.load_drive("wd_hc570")
 SSD = load_ssd("iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB,endurance=7PB")
@@ -95,6 +95,17 @@ def test_tenants_have_their_hits():
     web, logs = cached.tenants
     assert web.mean < plain.tenants[0].mean / 2 and logs.mean < plain.tenants[1].mean
     assert cached.mean == pytest.approx((500 * web.mean + 100 * logs.mean) / 600, rel=0.002)
+
+
+def test_hits_do_not_use_the_links_of_the_nodes():
+    """The links carry the bytes of the misses and of the writes only."""
+    links = Network(4, 2e6)
+    cached = by_name(asked(SSDCache(SSD, 2, hits=0.6), network=links))["RAID 10"]
+    behind = by_name(asked(network=links, rate=900 * 0.52, read_share=0.32 / 0.52))["RAID 10"]
+    assert cached.network == pytest.approx(behind.network) and cached.network < 1
+    assert cached.throughput == pytest.approx(behind.throughput / 0.52)
+    assert cached.disk_limit == pytest.approx(behind.disk_limit / 0.52)
+    assert by_name(asked(network=Network(4, 1e12)))["RAID 10"].network > 0
 
 
 def test_a_slow_cache_is_the_limit():
