@@ -203,6 +203,10 @@ class DSPTFClaims(AbstractArbitration):
     def issues(self, begins, rotation):
         return jnp.maximum(begins, jnp.minimum(self.lead_time, begins + rotation))
 
+    @property
+    def remembers(self):
+        return False
+
     def init(self, sizes: StateSizes) -> Claims:
         def full(value, kind=jnp.float32):
             return jnp.full((sizes.slots, *sizes.lanes), value, kind)

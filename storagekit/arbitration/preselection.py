@@ -151,6 +151,10 @@ class PreselectionBids(AbstractArbitration):
     def issues(self, begins, rotation):
         return jnp.where(self.waits == 2, jnp.maximum(begins, jnp.minimum(self.ahead, begins + rotation)), begins)
 
+    @property
+    def remembers(self):
+        return False
+
     def init(self, sizes: StateSizes) -> Bids:
         never = jnp.full((sizes.parts, sizes.slots, *sizes.lanes), jnp.inf, jnp.float32)
         return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.lanes), jnp.int32))

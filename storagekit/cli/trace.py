@@ -216,6 +216,12 @@ def replay(
             help="Save the state to this file every 30 s, and continue from it if a replay was interrupted.",
         ),
     ] = None,
+    sequential: Annotated[
+        bool,
+        typer.Option(
+            "--sequential", help="Simulate one request after the other, even if the trace is long (sk.replay)."
+        ),
+    ] = False,
     reading: MergedReading,
     selection: PlacedSelection,
     as_json: Json = False,
@@ -242,7 +248,7 @@ def replay(
     else:
         system = bricks.system(model, discipline, slots, partial(service_of, arm, outline.mean_size))
     say_if_wrapped(outline, system)
-    data = run(trace, system, scale=scale, seed=seed, depth=depth, checkpoint=checkpoint)
+    data = run(trace, system, scale=scale, seed=seed, depth=depth, checkpoint=checkpoint, parallel=not sequential)
     _print_replay(data, outline.source, as_json)
 
 
@@ -311,15 +317,19 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
 
 
 def _print_replay(data, source, as_json: bool) -> None:
+    from storagekit.simulation.segments import LONG
+
     found = _report(data)
     if as_json:
         print(json.dumps(found | reader_report(source), indent=1))
         return
-    overloaded = found.pop("overloaded")
+    overloaded, not_parallel = found.pop("overloaded"), found.pop("not_parallel")
     for name, value in found.items():
         print(f"{name.replace('_', ' '):<26}{_number(value):>16}")
     if overloaded:
         print(f"overloaded: {overloaded}; the response times depend on the length of the trace")
+    if not_parallel and found["requests"] >= LONG:
+        print(f"simulated on one core: {not_parallel}")
 
 
 def _report(data) -> dict:
@@ -343,6 +353,8 @@ def _report(data) -> dict:
         "waited_outside": int(data.held_up),
         "wrapped_addresses": float(data.wrapped),
         "overloaded": data.attrs["overloaded"],
+        "segments": data.attrs["segments"],
+        "not_parallel": data.attrs["not_parallel"],
         "bottleneck": f"brick {data.attrs['busiest_brick']}, {data.attrs['bottleneck']}",
     }
 

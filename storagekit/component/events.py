@@ -252,6 +252,15 @@ class BrickStopped(NamedTuple):
 class Component(SystemPart):
     """Base class of all components, which may have private state and hooks for events."""
 
+    @property
+    def remembers(self) -> bool:
+        """Return whether requests that have left the system affect later requests through the private state.
+
+        By default true for a component with private state. If it is false, a long trace can be simulated in parallel
+        segments, see `replay`.
+        """
+        return type(self).init is not Component.init
+
     def init(self, sizes: StateSizes) -> Any:
         """Return the private state at the start of a run, arrays `[..., *batch]`."""
         return None
@@ -355,6 +364,10 @@ class Switch(Component):
             return reduce(lambda chosen, one: jnp.where(self.index == one[0], one[1], chosen), numbered, values[0])
 
         return jax.tree.map(select, *found)
+
+    @property
+    def remembers(self):
+        return any(member.remembers for member in self.members)
 
     def init(self, sizes):
         return tuple(member.init(sizes) for member in self.members)

@@ -54,11 +54,15 @@ class Run(NamedTuple):
         Number of the next request.
     key : array of uint32, shape `[2, *batch]`
         Key of the random numbers.
+    counted : array of int32, shape `[2, *batch]`, optional
+        Two numbers of admitted requests: the sums count an event if the number of requests admitted so far, including
+        this event, is above the first number and not above the second. By default the sums count all events.
     """
 
     state: State
     first: Int[Array, "1 *batch"]
     key: UInt32[Array, "2 *batch"]
+    counted: Int[Array, "2 *batch"] | None = None
 
 
 def begin(
@@ -133,13 +137,18 @@ def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tall
     def body(carry: tuple[State, Tally], _: None) -> tuple[tuple[State, Tally], Any]:
         state, tally = carry
         state, report = event(scenario, coming, state)
-        return (state, record.add(tally, report)), record.log.keep(scenario, state, report)
+        added = record.add(tally, report)
+        if run.counted is not None:
+            admitted = run.first + state.taken
+            within = (admitted > run.counted[:1]) & (admitted <= run.counted[1:])
+            added = jax.tree.map(partial(jnp.where, within), added, tally)
+        return (state, added), record.log.keep(scenario, state, report)
 
     lanes = run.key.shape[1:]
     fresh = run.state._replace(taken=jnp.zeros_like(run.first))
     nothing = record.init(scenario.system.drives, lanes)
     (state, tally), kept = jax.lax.scan(body, (fresh, nothing), None, length=CHUNK)
-    return Run(state, run.first + state.taken, run.key), (tally, kept)
+    return run._replace(state=state, first=run.first + state.taken), (tally, kept)
 
 
 def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Run, tuple[Tally, Any]]:
@@ -321,8 +330,33 @@ class Runner:
             )
             state = _begin.eval_shape(self.arrays, self.static, key, drawn)
             require_room(state, scenario.system, math.prod(key.shape[1:]))
-            run = _begin(self.arrays, self.static, key, drawn)
-            self.run = jax.tree.map(partial(_spread, mesh), run) if self.devices > 1 else run
+        self._key = key
+        self.run = self._begun(drawn)
+
+    def _begun(self, drawn: np.ndarray, **more: np.ndarray) -> Run:
+        """Return the runs before their first event. `more`: fields of `Run` that differ from those of `begin`."""
+        with addressed(self.wide), uncollected():
+            run = _begin(self.arrays, self.static, self._key, drawn)
+            run = run._replace(**{name: jnp.asarray(column) for name, column in more.items()})
+            return jax.tree.map(partial(_spread, lane_mesh(self.devices)), run) if self.devices > 1 else run
+
+    def begin_at(self, first: np.ndarray, counted: np.ndarray, phase: np.ndarray) -> None:
+        """Begin the runs of a batch again with empty systems, each at another request of a trace.
+
+        Parameters
+        ----------
+        first : array of int, shape `[lane]`
+            Number of the first request of each run.
+        counted : array of int, shape `[2, lane]`
+            Which events the sums count, see `Run`.
+        phase : array of float, shape `[drive, lane]`
+            Angles of the platters at the arrival of the first request, revolutions.
+        """
+        self.run = self._begun(
+            np.asarray(phase, np.float32),
+            first=np.asarray(first, np.int32)[None],
+            counted=np.asarray(counted, np.int32),
+        )
 
     def compile(self, count: int) -> None:
         """Compile `advance(count)` without running it. If several threads call this method, XLA compiles in parallel.

@@ -131,6 +131,12 @@ class System(eqx.Module):
         """Whether addresses of the system or of a drive need 64 bits in any run. It is known before compilation."""
         return max(self.drive.largest, int(np.max(self.placement.capacity(self.drive)))) >= MOST_NARROW
 
+    @property
+    def remembers(self) -> tuple[str, ...]:
+        """Names of the classes whose state depends on requests that have left the system, such as a cache."""
+        members = (self.dispatch, self.claims, self.write, self.queue, self.schedule, self.cache, self.condition)
+        return tuple(type(one).__name__ for one in (*members, self.drive.buffer) if one.remembers)
+
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """Return the number of the brick of a drive.
 

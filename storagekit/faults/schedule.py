@@ -186,6 +186,10 @@ class FaultSchedule(Component):
         """Return whether any brick ever stops."""
         return any(slowdown.stops for slowdown in self.slowdowns)
 
+    @property
+    def remembers(self):
+        return self.varies
+
     def init(self, sizes: StateSizes) -> FaultState | None:
         if not self.varies:
             return None

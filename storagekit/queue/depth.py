@@ -49,6 +49,10 @@ class Depth(AbstractQueue):
                 "bricks that stop: not modelled; use Unlimited()"
             )
 
+    @property
+    def remembers(self):
+        return False
+
     def init(self, sizes: StateSizes):
         return jnp.zeros((sizes.slots, *sizes.lanes), jnp.uint32)
 

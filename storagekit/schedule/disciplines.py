@@ -52,6 +52,11 @@ class LOOK(AbstractSchedule):
     first. The private state is the direction of each drive: +1 toward higher cylinder numbers, -1 toward lower numbers.
     """
 
+    @property
+    def remembers(self):
+        # a drive forgets its direction at its next seek
+        return False
+
     def init(self, sizes: StateSizes):
         return jnp.ones((sizes.drives, *sizes.lanes), jnp.int32)
 

@@ -6,43 +6,40 @@ A trace of any length is simulated in blocks of requests, so that memory stays c
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
 from storagekit.core.checkpoint import Checkpoint
-from storagekit.core.errors import InputError
-from storagekit.core.streaming_quantiles import StreamingQuantiles
-from storagekit.core.validation import instance_of
+from storagekit.core.validation import flag, instance_of
 from storagekit.engine import NO_REQUEST, Record, ResponseLog, Runner, Scenario, System, keys
 from storagekit.engine.batch import STRIDE, steps
 from storagekit.engine.run import CHUNK
 from storagekit.simulation.content_hash import ContentHash, made_with
-from storagekit.simulation.measures import Measure, measured, sums_of
-from storagekit.simulation.overload import PARTS, overload_reasons, part_length
+from storagekit.simulation.measures import Measure, sums_of
+from storagekit.simulation.overload import overload_reasons
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import Roomed, rungs, with_room
-from storagekit.simulation.quantiles import ALL, READS, WRITES, from_streams
+from storagekit.simulation.replay_results import ReplayResults, under
 from storagekit.simulation.run_length import extent
+from storagekit.simulation.segments import SegmentedReplay, SegmentsDiffer, why_not
 from storagekit.simulation.standard_measures import beside
-from storagekit.workload import RecordedArrivals
+from storagekit.simulation.trace_blocks import Blocks
 from storagekit.workload.recorded import TraceMapping
 from storagekit.workload.trace import RequestTrace, TraceFile
-from storagekit.workload.trace.records import joined
 from storagekit.workload.trace.stored import outline_of
 
 OF_ACCESS = ("seek", "rotation", "transfer")
-# number of requests of a block, and of the block of a short trace; few lengths, so that traces share programs
-ROWS, FEWEST_ROWS = 2**17, 2**11
+# largest number of requests of a block
+ROWS = 2**17
 # number of requests that a step can look at: each event admits at most one, and a chunk is generated in advance
 REACH = (STRIDE + 1) * CHUNK
 
 
 def replay(
     trace: RequestTrace | TraceFile, system: System, *, scale: float = 1.0, seed: int = 0, measures: Sequence[Measure] = (),
-    depth: int | None = None, checkpoint: str | Path | None = None,
+    depth: int | None = None, checkpoint: str | Path | None = None, parallel: bool = True,
 ) -> xr.Dataset:  # fmt: skip
     """Simulate the requests of a trace on a system, at the trace's times divided by `scale`, or in a closed loop.
 
@@ -66,7 +63,10 @@ def replay(
         By default the requests arrive at the times of the trace.
     checkpoint : str or Path, optional
         File to which the state of the simulation is saved every 30 seconds. If the file exists, the simulation continues
-        from it, with the same result as without the interruption. The file is deleted at the end.
+        from it, with the same result as without the interruption. The file is deleted at the end. The requests are then
+        simulated one after the other, as without `parallel`.
+    parallel : bool
+        Whether a long trace may be simulated in parallel segments, by default True. See the notes.
 
     Returns
     -------
@@ -76,12 +76,25 @@ def replay(
         `quantile`) include the first request. They are exact for up to four million requests, and accurate to 0.1%
         beyond. `wrapped` is the share of the requests whose addresses wrap around at the end of the system. The
         attributes `busiest_brick` and `bottleneck` name the busiest brick and the largest part of the access time. The
-        attribute `overloaded` has the reasons if the system is overloaded, as in `compare`, and is empty otherwise.
+        attribute `overloaded` has the reasons if the system is overloaded, as in `compare`, and is empty otherwise. The
+        attribute `segments` is the number of parallel segments. It is 1 if the requests were simulated one after the other;
+        the attribute `not_parallel` then has the reason.
 
     Raises
     ------
     InputError
         If the arguments are not a trace and a system, or the checkpoint belongs to another replay.
+
+    Notes
+    -----
+    A trace of at least 262,144 requests is simulated in parallel segments, on all cores, if the state of the system depends
+    only on the requests in it: no cache, buffer, delayed write, fault or fair queue. Each segment begins with an empty system
+    at least 1,024 requests before the first request that it counts. At least a quarter of these requests, one after the
+    other, must have the same response times (within 10 microseconds) as in the preceding segment, and every drive must have
+    had an access. Then both have the same requests in the system, and the segments together are the simulation of the whole
+    trace. If one segment does not agree, for example because the system is overloaded, the requests are simulated one after
+    the other. The two ways to simulate round times differently. Two accesses whose times are almost equal may therefore be
+    served in another order, which changes some response times until the queues are next empty.
 
     Examples
     --------
@@ -99,20 +112,19 @@ def replay(
     instance_of(System, f"a System(...){order}")("the system of a replay", system)
     outline = outline_of(trace)
     mapping = TraceMapping(outline, int(system.placement.capacity(system.drive)), scale, depth=depth)
-    asked, began = beside(measures), time.perf_counter()
-    scenario = Scenario(system, Blocks(trace, mapping).starting_at(0))
-    saved = None
+    flag("parallel", parallel)
+    measured, began = beside(measures), time.perf_counter()
+    scenario = Scenario(system, Blocks(trace, mapping, ROWS).starting_at(0))
+    saved, sequential = None, "" if parallel else "parallel=False was given"
     if checkpoint is not None:
-        settings = (system, outline.digest, scale, depth, seed, asked, isinstance(trace, TraceFile))
+        settings = (system, outline.digest, scale, depth, seed, measured, isinstance(trace, TraceFile))
         saved = Checkpoint(Path(checkpoint), ContentHash().of((settings, made_with())))
         saved.require_writable()
+        sequential = "a checkpoint was given"
     tried = rungs([scenario])
-
-    def attempt(scenarios: list[Scenario]) -> Roomed:
-        replaying = _Replaying(scenarios[0], trace, mapping, seed, asked)
-        return replaying.run(saved, last=scenarios[0].system.slots == tried[-1])
-
-    (data, _), _ = with_room(attempt, [scenario], tried)
+    attempts = _Attempts(trace, mapping, seed, measured, saved, tried[-1])
+    attempts.not_parallel = sequential or why_not(system, outline.requests, depth)
+    (data, _), _ = with_room(attempts.run, [scenario], tried)
     if saved is not None:
         saved.remove()
     told = extent(outline.requests, None, 0).told
@@ -124,6 +136,8 @@ def replay(
         "depth": depth or 0,
         "busiest_brick": int(np.argmax(data.utilization.values)),
         "bottleneck": max(OF_ACCESS, key=lambda part: float(data[part])),
+        "segments": attempts.segments,
+        "not_parallel": attempts.not_parallel,
         "overloaded": overload_reasons(
             outline.requests,
             float(data.held_up) / outline.requests,
@@ -135,166 +149,95 @@ def replay(
     return data
 
 
-class Blocks:
-    """The arrivals of a trace in blocks of equal length, so that all blocks share a program.
+class _Attempts:
+    """Attempts to replay a trace, with increasing numbers of slots."""
 
-    Parameters
-    ----------
-    trace : RequestTrace or TraceFile
-        The trace.
-    mapping : TraceMapping
-        How its requests become arrivals.
-    """
+    def __init__(
+        self, trace: RequestTrace | TraceFile, mapping: TraceMapping, seed: int, measures: tuple[Measure, ...],
+        saved: Checkpoint | None, most_slots: int,
+    ):  # fmt: skip
+        self._trace, self._mapping, self._seed, self._measures = trace, mapping, seed, measures
+        self._saved, self._most_slots = saved, most_slots
+        self.segments = 1
+        # why the requests are simulated one after the other; empty if they are simulated in parallel segments
+        self.not_parallel = ""
 
-    def __init__(self, trace: RequestTrace | TraceFile, mapping: TraceMapping):
-        self._mapping, self._requests = mapping, mapping.outline.requests
-        self._rows = min(ROWS, max(FEWEST_ROWS, 2 ** (self._requests - 1).bit_length()))
-        self._parts = trace.parts() if isinstance(trace, TraceFile) else iter([trace])
-        self._held: RequestTrace | None = None
-        self._first = self._wrapping = 0
+    def run(self, scenarios: list[Scenario]) -> Roomed:
+        """Replay the trace. Unless this attempt is the last one, stop as soon as a request waits for a slot."""
+        [scenario] = scenarios
+        system, last = scenario.system, scenario.system.slots == self._most_slots
+        if not self.not_parallel:
+            segmented = SegmentedReplay(system, self._trace, self._mapping, self._seed, self._measures)
+            try:
+                segmented.run(last)
+                self.segments = segmented.segments
+                return self._roomed(system, segmented)
+            except SegmentsDiffer as found:
+                self.segments, self.not_parallel = 1, str(found)
+        before = self._saved and self._saved.load()
+        if before is not None and before["slots"] > system.slots:
+            return Roomed(xr.Dataset(), np.inf)
+        replaying = _Replaying(scenario, self._trace, self._mapping, self._seed, self._measures)
+        # an attempt with fewer slots is over
+        if before is not None and before["slots"] == system.slots:
+            replaying.resume(before)
+        replaying.run(self._saved, last)
+        return self._roomed(system, replaying)
 
-    def starting_at(self, number: int) -> RecordedArrivals:
-        """Return the block that begins with request `number`, which is not before the previous block.
-
-        Raises
-        ------
-        InputError
-            If the file of the trace has become shorter.
-        """
-        # after the last request has entered, its infinite gap is still needed
-        number = min(number, self._requests - 1)
-        held, left = self._from(number, self._held), self._requests - number
-        while held is None or len(held) < min(self._rows + 1, left):
-            part = self._next()
-            held = self._from(number, part if held is None else joined([held, part]))
-        self._held = held = held.take(slice(0, left))
-        after = held.time[self._rows] - held.time[self._rows - 1] if len(held) > self._rows else np.inf
-        return self._mapping.arrivals(held.take(slice(0, self._rows)), number, float(after), self._rows)
-
-    def suffices(self, admitted: int) -> bool:
-        """Return whether the block has all requests that one step can admit after the first `admitted` requests."""
-        return min(admitted + REACH, self._requests) <= self._first + self._rows
-
-    @property
-    def wrapping(self) -> float:
-        """Share of the requests whose addresses wrap around, among the requests that were read."""
-        return self._wrapping / self._requests
-
-    def _from(self, number: int, held: RequestTrace | None) -> RequestTrace | None:
-        """Return the held requests from `number` on."""
-        if held is None:
-            return None
-        before = min(number - self._first, len(held))
-        self._first += before
-        return held.take(slice(before, None))
-
-    def _next(self) -> RequestTrace:
-        part = next(self._parts, None)
-        if part is None:
-            name = self._mapping.outline.source.name
-            raise InputError(f"{name} has fewer requests than before: do not change a trace during its replay")
-        self._wrapping += self._mapping.wrapping(part)
-        return part
+    def _roomed(self, system: System, replay: "SegmentedReplay | _Replaying") -> Roomed:
+        if isinstance(self._trace, TraceFile):
+            self._trace.require_unchanged()
+        data = replay.results.data(int(system.placement.drives), self._measures)
+        data["wrapped"] = ((), replay.wrapping, {"units": "1"})
+        return Roomed(data, replay.results.waited)
 
 
 class _Replaying:
-    """One attempt to replay a trace, with a given number of slots."""
+    """One attempt to replay a trace request after request, with a given number of slots."""
 
     def __init__(
         self, scenario: Scenario, trace: RequestTrace | TraceFile, mapping: TraceMapping, seed: int,
         measures: tuple[Measure, ...],
     ):  # fmt: skip
-        self._scenario, self._trace, self._measures = scenario, trace, measures
-        self._requests, self._each = mapping.outline.requests, part_length(mapping.outline.requests)
-        self._read = None if isinstance(trace, TraceFile) else trace.read
+        self._scenario, self._requests = scenario, mapping.outline.requests
         self._runner = Runner(scenario, keys([seed])[:, 0], Record(sums_of(measures), ResponseLog()))
-        self._blocks = Blocks(trace, mapping)
-        self._totals: dict[str, np.ndarray] = {}
-        self._quantiles = {name: StreamingQuantiles() for name in (ALL, READS, WRITES)}
-        # sums of the response times of each part of the requests, and numbers of requests
-        self._parts = np.zeros((2, PARTS))
-        # by request, for a trace in memory
-        self._response = None if self._read is None else np.full(self._requests, np.nan)
+        self._blocks = Blocks(trace, mapping, ROWS)
+        self.results = ReplayResults(self._requests, None if isinstance(trace, TraceFile) else trace.read)
 
-    def run(self, saved: Checkpoint | None, last: bool) -> Roomed:
-        """Replay the trace. Unless this attempt is the last one, stop as soon as a request waits for a slot."""
-        slots = self._scenario.system.slots
-        before = saved and saved.load()
-        if before is not None:
-            if before["slots"] > slots:
-                return Roomed(xr.Dataset(), np.inf)
-            # an attempt with fewer slots is over
-            if before["slots"] == slots:
-                self._resume(before)
+    @property
+    def wrapping(self) -> float:
+        return self._blocks.wrapping
+
+    def resume(self, before: Mapping[str, np.ndarray]) -> None:
+        """Continue from a saved state."""
+        self._runner.resume(list(under(before, "run").values()))
+        self.results.resume(before)
+
+    def run(self, saved: Checkpoint | None, last: bool) -> None:
+        """Replay the trace, or the rest of it. If `last` is false, stop as soon as a request waits for a slot."""
         self._feed()
-        with tqdm(total=self._requests, initial=self._done, desc="replaying", unit="req", delay=2, leave=False) as bar:
-            for tally, log in steps(self._runner, self._requests - self._done):
-                self._add(tally, log)
-                bar.update(min(self._done, self._requests) - bar.n)
-                if not last and self._totals["held_up"] > 0:
+        done = self.results.completed
+        with tqdm(total=self._requests, initial=done, desc="replaying", unit="req", delay=2, leave=False) as bar:
+            for tally, log in steps(self._runner, self._requests - done):
+                self.results.add_sums(tally)
+                answered = log.number != NO_REQUEST
+                columns = (log.number, log.response, log.read, log.asynchronous)
+                self.results.add_responses(*(column[answered] for column in columns))
+                bar.update(min(self.results.completed, self._requests) - bar.n)
+                if not last and self.results.waited > 0:
                     break
-                if not self._blocks.suffices(self._runner.admitted):
+                if not self._blocks.reaches(self._runner.admitted + REACH):
                     self._feed()
                 if saved is not None and saved.due:
                     saved.save(self._state())
-        if isinstance(self._trace, TraceFile):
-            self._trace.require_unchanged()
-        return Roomed(self._data(), float(self._totals["held_up"].item()))
-
-    @property
-    def _done(self) -> int:
-        return int(self._totals["answered"].item()) if self._totals else 0
 
     def _feed(self) -> None:
         arrivals = self._blocks.starting_at(self._runner.admitted)
         # the system checks the sizes of the requests of every block
         self._runner.feed(Scenario(self._scenario.system, arrivals).arrivals)
 
-    def _add(self, tally: Mapping[str, np.ndarray], log: Any) -> None:
-        for name, sums in tally.items():
-            self._totals[name] = self._totals.get(name, 0.0) + sums.sum(axis=0, dtype=np.float64)
-        answered = log.number != NO_REQUEST
-        number, response, read, alone = (
-            column[answered] for column in (log.number, log.response, log.read, log.asynchronous)
-        )
-        if self._response is not None:
-            self._response[number] = response
-        times, read, part = response[~alone].astype(np.float64), read[~alone], number[~alone] // self._each
-        self._parts += [np.bincount(part, weights, PARTS) for weights in (times, None)]
-        for name, some in ((ALL, times), (READS, times[read]), (WRITES, times[~read])):
-            self._quantiles[name].add(some)
-
-    def _data(self) -> xr.Dataset:
-        bricks = int(self._scenario.system.placement.drives)
-        totals = {name: total[:, None] for name, total in self._totals.items()}
-        data = measured(totals, np.asarray([bricks]), self._measures).isel(lane=0).isel(brick=slice(0, bricks))
-        if self._response is not None:
-            described = {"units": "s", "long_name": "response time of each request"}
-            data["response_time"] = ("request", self._response, described)
-            data["read"] = ("request", self._read, {"long_name": "whether a request is a read"})
-        data["wrapped"] = ((), self._blocks.wrapping, {"units": "1"})
-        total, count = self._parts
-        data["part_response"] = ("part", np.divide(total, count, out=np.full(PARTS, np.nan), where=count > 0))
-        return data.merge(from_streams(self._quantiles))
-
     def _state(self) -> dict[str, np.ndarray]:
         """Return everything from which the replay continues, as arrays by name."""
         found = {"slots": np.array(self._scenario.system.slots)}
         found |= {f"run {index:04}": leaf for index, leaf in enumerate(self._runner.state())}
-        found |= {f"total {name}": total for name, total in self._totals.items()}
-        found["parts"] = self._parts
-        for name, quantiles in self._quantiles.items():
-            found |= {f"{name} {key}": values for key, values in quantiles.state().items()}
-        return found if self._response is None else found | {"response": self._response}
-
-    def _resume(self, saved: Mapping[str, np.ndarray]) -> None:
-        def named(prefix: str) -> dict[str, np.ndarray]:
-            start = f"{prefix} "
-            return {name.removeprefix(start): saved[name] for name in sorted(saved) if name.startswith(start)}
-
-        self._runner.resume(list(named("run").values()))
-        self._totals, self._parts = named("total"), saved["parts"]
-        for name, quantiles in self._quantiles.items():
-            quantiles.resume(named(name))
-        if self._response is not None:
-            self._response = saved["response"]
+        return found | self.results.state()

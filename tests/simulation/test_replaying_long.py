@@ -11,6 +11,7 @@ from storagekit.core import checkpoint
 from storagekit.core.errors import InputError
 from storagekit.core.streaming_quantiles import StreamingQuantiles
 from storagekit.simulation import replaying
+from storagekit.simulation.replay_results import ReplayResults
 from storagekit.workload.trace import convert, read, request_trace
 from storagekit.workload.trace.stored import outline_of
 
@@ -138,8 +139,8 @@ def test_an_interrupted_replay_continues_to_the_same_result(path, whole, blocks_
             sk.replay(trace, system(), scale=2.0, checkpoint=file)
     served = []
     with pytest.MonkeyPatch.context() as patch:
-        add = replaying._Replaying._add
-        patch.setattr(replaying._Replaying, "_add", lambda self, *parts: (served.append(1), add(self, *parts))[1])
+        add = ReplayResults.add_sums
+        patch.setattr(ReplayResults, "add_sums", lambda self, tally: (served.append(1), add(self, tally))[1])
         same(whole, sk.replay(trace, system(), scale=2.0, checkpoint=file))
     # the steps before the interruptions are not simulated again
     assert 0 < len(served) <= 2.5 * REQUESTS / (replaying.STRIDE * replaying.CHUNK) - 5 and not file.exists()

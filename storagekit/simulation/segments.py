@@ -1,0 +1,307 @@
+"""Replay a long trace in segments that are simulated in parallel.
+
+Each segment begins with an empty system, some requests before the first request that it counts. In a stable system the
+response times of these requests soon equal those in the preceding segment. From then on both have the same requests in
+the system and the same positions of the arms, so the segment continues exactly as the preceding segment would.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from tqdm import tqdm
+
+from storagekit.core.errors import SimulationError
+from storagekit.engine import NO_REQUEST, Record, ResponseLog, Runner, Scenario, System, keys
+from storagekit.engine.batch import STRIDE, width
+from storagekit.engine.run import Run
+from storagekit.engine.state import phases, random_phases
+from storagekit.simulation.measures import Measure, sums_of
+from storagekit.simulation.replay_results import ReplayResults
+from storagekit.simulation.trace_blocks import Blocks
+from storagekit.workload import RecordedArrivals
+from storagekit.workload.recorded import TraceMapping
+from storagekit.workload.trace import RequestTrace, TraceFile
+
+# number of requests from which parallel segments save more time than the compilation of their program takes
+LONG = 2**18
+# rows of the arrays with the requests of one batch, and number of requests that the batch counts at most
+ROWS, TOGETHER = 2**20, 2**20 - 2**16
+# number of runs of a batch on an accelerator
+WIDE = 256
+# Number of requests that a segment simulates before the requests that it counts: at least, for each drive, at most.
+BEFORE, BEFORE_PER_DRIVE, MOST_BEFORE = 1024, 64, 2**15
+# share of these requests that must have, one after the other, the response times of the preceding segment
+EQUAL = 0.25
+# Largest difference of equal response times, seconds. The times of a run are rounded, so the angles of the platters differ
+# slightly; another order of accesses makes a larger difference.
+SAME = 1e-4
+
+
+class SegmentsDiffer(Exception):
+    """A segment does not continue the preceding segment; the message has the reason."""
+
+
+def why_not(system: System, requests: int, depth: int | None) -> str:
+    """Return why a replay is not simulated in parallel segments; empty if it is.
+
+    Parameters
+    ----------
+    system : System
+        The system.
+    requests : int
+        Number of requests of the trace.
+    depth : int or None
+        Number of outstanding requests of a closed loop.
+
+    Returns
+    -------
+    str
+        The reason.
+    """
+    if depth is not None:
+        return "in a closed loop, arrivals depend on all earlier requests"
+    if system.remembers:
+        return f"the state of {', '.join(system.remembers)} depends on all earlier requests"
+    fewest = max(LONG, _lanes(system) * _before(system))
+    return f"the trace has fewer than {fewest} requests" if requests < fewest else ""
+
+
+def _lanes(system: System) -> int:
+    return width(2, max(system.slots, 1)) if jax.default_backend() == "cpu" else WIDE
+
+
+def _drives(system: System) -> int:
+    return int(np.max(system.placement.drives))
+
+
+def _before(system: System) -> int:
+    return min(max(BEFORE, BEFORE_PER_DRIVE * _drives(system)), MOST_BEFORE)
+
+
+class Stretch:
+    """Successive requests of a trace that are simulated as one batch, with one run for each segment.
+
+    Parameters
+    ----------
+    edges : array of int, shape `[lane + 1]`
+        Numbers of the first request that each segment counts, and the end of the last segment.
+    before : int
+        Number of requests that a segment simulates before these.
+    """
+
+    def __init__(self, edges: np.ndarray, before: int):
+        self.edges = edges
+        self.first = np.maximum(edges[:-1] - before, 0)
+        lanes, most = len(self.first), int(np.max(edges[1:] - self.first))
+        # by segment, from its first request on; seconds
+        self.response = np.full((lanes, most), np.nan, np.float32)
+        # whether every drive has had an access before the requests that the segment counts
+        self._accessed = self.first == 0
+        self._completed, self._admitted = np.zeros(lanes, int), np.zeros(lanes, int)
+
+    @property
+    def counted(self) -> np.ndarray:
+        """The range of admitted requests in which each segment counts events, see `Run`."""
+        return np.stack([self.edges[:-1], self.edges[1:]])
+
+    @property
+    def incomplete(self) -> np.ndarray:
+        """Mask of the segments that have not completed the requests that they count."""
+        return self._completed < np.diff(self.edges)
+
+    def unfinished(self, requests: int) -> bool:
+        """Return whether a segment has not simulated all requests and events that it counts.
+
+        requests: number of requests of the trace.
+        """
+        passed = (self._admitted > self.edges[1:]) | (self.edges[1:] == requests)
+        return bool(np.any(self.incomplete | ~passed))
+
+    def add(self, log: Any, run: Run, drives: int) -> None:
+        """Add the response times of further events.
+
+        Parameters
+        ----------
+        log : pytree of arrays
+            The responses, see `ResponseLog`.
+        run : Run
+            The runs after these events.
+        drives : int
+            Number of drives that the placement uses.
+
+        Raises
+        ------
+        SimulationError
+            If no event can happen any more.
+        """
+        answered = log.number != NO_REQUEST
+        lane, number, response = np.nonzero(answered)[-1], log.number[answered], log.response[answered]
+        within = number < self.edges[1:][lane]
+        lane, number = lane[within], number[within]
+        self.response[lane, number - self.first[lane]] = response[within]
+        lanes, before = len(self.first), self._completed + self._admitted
+        self._completed = self._completed + np.bincount(lane[number >= self.edges[lane]], minlength=lanes)
+        self._admitted = np.asarray(run.first)[0]
+        planned = np.asarray(run.state.drives.plan.number)[:drives] != NO_REQUEST
+        self._accessed |= planned.all(axis=0) & (self._admitted <= self.edges[:-1])
+        if np.any(self.incomplete & (self._completed + self._admitted == before) & ~answered.any(axis=(0, 1, 2))):
+            raise SimulationError(
+                "a segment of the trace has outstanding requests but no further event; check the components of the system"
+            )
+
+    def overloaded(self, end: int) -> bool:
+        """Return whether a segment has admitted all requests before `end` without completing those that it counts."""
+        return bool(np.any(self.incomplete & (self._admitted >= end)))
+
+    def differ(self, ending: np.ndarray) -> np.ndarray:
+        """Return the numbers of the segments that do not continue the preceding segment.
+
+        Parameters
+        ----------
+        ending : array of float, shape `[request]`
+            Response times at the end of the preceding stretch, seconds; empty for the first stretch.
+
+        Returns
+        -------
+        array of int
+            Numbers of the segments, from 0.
+        """
+        continues = [self._continues(lane, ending) for lane in range(len(self.first))]
+        return np.flatnonzero(~(self._accessed & continues))
+
+    def _continues(self, lane: int, ending: np.ndarray) -> bool:
+        before = int(self.edges[lane] - self.first[lane])
+        if not before:
+            return True
+        if lane:
+            ending = self.counted_responses(lane - 1)
+        ending = ending[-before:]
+        here = self.response[lane, before - len(ending) : before]
+        return _longest_run(np.abs(here - ending) <= SAME) >= EQUAL * before
+
+    def counted_responses(self, lane: int) -> np.ndarray:
+        """Return the response times of the requests that a segment counts, seconds."""
+        start, stop = self.edges[lane : lane + 2] - self.first[lane]
+        return self.response[lane, start:stop]
+
+
+def _longest_run(mask: np.ndarray) -> int:
+    """Return the largest number of successive true values."""
+    bounds = np.flatnonzero(~np.concatenate([[False], mask, [False]]))
+    return int(np.diff(bounds).max()) - 1
+
+
+class SegmentedReplay:
+    """Replay of a trace in parallel segments.
+
+    Parameters
+    ----------
+    system : System
+        The system, with a number of slots.
+    trace : RequestTrace or TraceFile
+        The trace.
+    mapping : TraceMapping
+        How its requests become arrivals.
+    seed : int
+        Seed of the phases of the spindles.
+    measures : sequence of Measure
+        Measures to collect.
+    """
+
+    def __init__(
+        self, system: System, trace: RequestTrace | TraceFile, mapping: TraceMapping, seed: int,
+        measures: Sequence[Measure],
+    ):  # fmt: skip
+        self._system, self._requests = system, mapping.outline.requests
+        self._before, self._lanes = _before(system), _lanes(system)
+        self._key = np.tile(keys([seed]), (1, self._lanes))
+        self._record = Record(sums_of(measures), ResponseLog())
+        self._runner: Runner | None = None
+        self._blocks = Blocks(trace, mapping, ROWS)
+        self.results = ReplayResults(self._requests, None if isinstance(trace, TraceFile) else trace.read)
+        # time at which the first request of the present block arrives, seconds
+        self._time = 0.0
+        # response times at the end of the preceding stretch, seconds
+        self._ending = np.empty(0, np.float32)
+
+    @property
+    def wrapping(self) -> float:
+        """Share of the requests whose addresses wrap around."""
+        return self._blocks.wrapping
+
+    @property
+    def segments(self) -> int:
+        """Number of segments."""
+        return self._lanes * self._stretches
+
+    @property
+    def _stretches(self) -> int:
+        return -(-self._requests // TOGETHER)
+
+    def run(self, last: bool) -> None:
+        """Replay the trace. Unless this attempt is the last one, stop as soon as a request waits for a slot.
+
+        Raises
+        ------
+        SegmentsDiffer
+            If a segment does not continue the preceding segment.
+        """
+        edges = self._requests * np.arange(self.segments + 1) // self.segments
+        with tqdm(total=self._requests, desc="replaying", unit="req", delay=2, leave=False) as bar:
+            for begin in range(0, self.segments, self._lanes):
+                stretch = Stretch(edges[begin : begin + self._lanes + 1], self._before)
+                if not self._simulate(stretch, last, bar):
+                    return
+
+    def _simulate(self, stretch: Stretch, last: bool, bar: tqdm) -> bool:
+        """Simulate a stretch, and add its results. Return false if a request has waited for a slot in vain."""
+        arrivals = self._blocks.starting_at(int(stretch.first[0]))
+        runner = self._begun(stretch, arrivals)
+        end = int(stretch.first[0]) + self._blocks.rows
+        while stretch.unfinished(self._requests):
+            tally, log = runner.advance(STRIDE)
+            self.results.add_sums(tally)
+            stretch.add(log, runner.run, _drives(self._system))
+            bar.update(min(self.results.completed, self._requests) - bar.n)
+            if not last and self.results.waited > 0:
+                return False
+            if end < self._requests and stretch.overloaded(end):
+                raise SegmentsDiffer(
+                    "a segment does not complete its requests before the requests after it have arrived"
+                )
+        if (differ := stretch.differ(self._ending)).size:
+            raise SegmentsDiffer(
+                f"{differ.size} of {self._lanes} segments from request {stretch.edges[differ[0]]} on have other response "
+                "times than the end of the preceding segment, as in an overloaded system"
+            )
+        self._add_responses(stretch, arrivals)
+        return True
+
+    def _begun(self, stretch: Stretch, arrivals: RecordedArrivals) -> Runner:
+        """Return the runs of a stretch before their first event, at the angles of the spindles at their first requests."""
+        scenario = Scenario(self._system, arrivals)
+        if self._runner is None:
+            self._runner = Runner(scenario, self._key, self._record)
+        self._runner.feed(scenario.arrivals)
+        # the engine adds up these rounded times between arrivals
+        gaps = (np.asarray(arrivals.gap, np.float32) / np.float32(arrivals.scale)).astype(np.float64)
+        since = np.concatenate([[0.0], np.cumsum(gaps[:-1])])
+        time = self._time + since[stretch.first - stretch.first[0]]
+        following = int(stretch.edges[-1]) - self._before
+        if stretch.edges[-1] < self._requests:
+            self._time += float(since[following - stretch.first[0]])
+        drives = np.arange(self._system.drives, dtype=np.int32)[:, None]
+        turn = np.asarray(self._system.drive.mechanics_of(drives).seconds(np.float32(1)), np.float64)
+        phase = np.asarray(phases(random_phases(self._key, len(drives)), self._system), np.float64)
+        self._runner.begin_at(stretch.first, stretch.counted, (phase + time % turn / turn) % 1.0)
+        return self._runner
+
+    def _add_responses(self, stretch: Stretch, arrivals: RecordedArrivals) -> None:
+        number = np.arange(stretch.edges[0], stretch.edges[-1])
+        response = np.concatenate([stretch.counted_responses(lane) for lane in range(self._lanes)])
+        row = number - stretch.first[0]
+        read, asynchronous = np.asarray(arrivals.requests.read), np.asarray(arrivals.requests.asynchronous)
+        self.results.add_responses(number, response, read[row], asynchronous[row])
+        self._ending = response[-self._before :]
