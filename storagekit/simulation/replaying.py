@@ -89,7 +89,7 @@ def replay(
     -----
     A trace of at least 262,144 requests is simulated in parallel segments, on all cores, if the state of the system depends
     only on the requests in it: no cache, buffer, delayed write, fault or fair queue. Each segment begins with an empty system
-    at least 1,024 requests before the first request that it counts. At least a quarter of these requests, one after the
+    at least 2,048 requests before the first request that it counts. At least a quarter of these requests, one after the
     other, must have the same response times (within 10 microseconds) as in the preceding segment, and every drive must have
     had an access. Then both have the same requests in the system, and the segments together are the simulation of the whole
     trace. If one segment does not agree, for example because the system is overloaded, the requests are simulated one after

@@ -31,7 +31,7 @@ ROWS, TOGETHER = 2**20, 2**20 - 2**16
 # number of runs of a batch on an accelerator
 WIDE = 256
 # Number of requests that a segment simulates before the requests that it counts: at least, for each drive, at most.
-BEFORE, BEFORE_PER_DRIVE, MOST_BEFORE = 1024, 64, 2**15
+BEFORE, BEFORE_PER_DRIVE, MOST_BEFORE = 2048, 64, 2**15
 # share of these requests that must have, one after the other, the response times of the preceding segment
 EQUAL = 0.25
 # Largest difference of equal response times, seconds. The times of a run are rounded, so the angles of the platters differ

@@ -13,7 +13,7 @@ from storagekit.workload.trace.records import RequestTrace
 
 REQUESTS = 12_000
 # requests that a segment simulates before those it counts
-BEFORE = 512
+BEFORE = 768
 PROTOCOLS = {
     "hashing": sk.dispatch.Hashing,
     "D-SPTF": sk.dispatch.DSPTF,
@@ -45,7 +45,7 @@ def short_segments(monkeypatch):
     monkeypatch.setattr(segments, "LONG", 2**12)
     monkeypatch.setattr(segments, "BEFORE", BEFORE)
     monkeypatch.setattr(segments, "ROWS", 2**13)
-    monkeypatch.setattr(segments, "TOGETHER", 6000)
+    monkeypatch.setattr(segments, "TOGETHER", 4500)
 
 
 def agree(trace, model, most_changed: float, **more):
@@ -87,7 +87,7 @@ def test_a_trace_in_a_file(short_segments, tmp_path):
 
 
 def test_an_overloaded_system_is_simulated_one_request_after_the_other(short_segments):
-    trace, model = poisson(2000, 6000), system(slots=1024)
+    trace, model = poisson(2000, 6500), system(slots=1024)
     found = sk.replay(trace, model)
     assert found.attrs["segments"] == 1 and "response times" in found.attrs["not_parallel"]
     np.testing.assert_array_equal(found.response_time, sk.replay(trace, model, parallel=False).response_time)
