@@ -177,6 +177,12 @@ def schemes(
     ssd_cache: CachedBy = None,
     nodes: Nodes = None,
     racks: Racks = None,
+    tolerate_nodes: Annotated[
+        int, typer.Option(help="With --nodes: number of nodes that may fail at once without a loss of data.")
+    ] = 0,
+    tolerate_racks: Annotated[
+        int, typer.Option(help="With --racks: number of racks that may fail at once without a loss of data.")
+    ] = 0,
     goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
     tolerate: Annotated[int, typer.Option(help="Number of disk failures that the scheme must tolerate.")] = 0,
     mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time, ms.")] = None,
@@ -240,6 +246,8 @@ def _ranked(given: SimpleNamespace):
         streams=[stream_of(words) for words in given.stream or []],
         chunk=given.chunk_mb * 2**20,
         network=network_of(given.nodes, given.racks),
+        tolerate_nodes=given.tolerate_nodes,
+        tolerate_racks=given.tolerate_racks,
         cache=None if given.ssd_cache is None else ssd_cache_of(given.ssd_cache),
         goal=_named("goal", given.goal, OBJECTIVES),
         tolerate=given.tolerate,

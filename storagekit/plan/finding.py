@@ -120,7 +120,26 @@ def surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> It
     """Yield the schemes that tolerate the failures: first with all `disks`, then with 1 to `_MOST_SPARES` disks fewer."""
     for count in range(disks, max(0, disks - 1 - _MOST_SPARES), -1):
         every = (one for family in families for one in family.of(count))
-        yield [one for one in every if one.tolerates >= needs.tolerate and one.suits(needs.smallest)]
+        yield [
+            one
+            for one in every
+            if one.tolerates >= needs.tolerate and one.suits(needs.smallest) and keeps_data(needs, one)
+        ]
+
+
+def keeps_data(needs: Requirements, one: Scheme) -> bool:
+    """Return whether a scheme keeps all data if the nodes, or the racks, fail that it must tolerate."""
+    network = needs.network
+    if network is None or not (needs.tolerate_nodes or needs.tolerate_racks):
+        return True
+    groups = one.redundancy(needs.capacity)
+    # without groups of disks, the copies of a block are the group
+    group = one.tolerates + 1 if groups is None else groups.stripe
+    lost = (
+        network.most_lost(group, nodes=needs.tolerate_nodes),
+        network.most_lost(group, racks=needs.tolerate_racks),
+    )
+    return one.tolerates >= max(lost)
 
 
 class Exceeded(NamedTuple):

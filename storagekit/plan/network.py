@@ -1,10 +1,13 @@
 """The network of an array: nodes with several disks each, racks with several nodes each, and the rates of their links."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
 from storagekit.core.errors import InputError
-from storagekit.core.validation import COUNT, Count, Validator, optional, validate, validate_fields
+from storagekit.core.validation import COUNT, Count, Validator, Whole, optional, validate, validate_fields
 
 _NODES = COUNT.up_to(4096)
 _RATE = Validator(least=1, most=1e15, unit="bytes/s")
@@ -104,6 +107,39 @@ class Network:
         """
         return min(one.rate / one.share for one in self.links(disks))
 
+    @validate
+    def most_lost(self, group: Count, *, nodes: Whole = 0, racks: Whole = 0) -> int:
+        """Return the largest number of disks of a group that are lost with some nodes, or with some racks.
+
+        The disks of a group are dealt to the nodes in turn, and the nodes to the racks in turn.
+
+        Parameters
+        ----------
+        group : int
+            Number of disks of a group, such as a mirror, a parity group or a stripe of a declustered layout.
+        nodes, racks : int
+            Number of failed nodes, and number of failed racks; by default 0. Only one of them may be positive.
+
+        Returns
+        -------
+        int
+            Number of disks.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or both are given.
+
+        Examples
+        --------
+        >>> from storagekit.plan import Network
+        >>> Network(4, 1.25e9).most_lost(6, nodes=1)
+        2
+        """
+        if nodes and racks:
+            raise InputError(f"nodes {nodes} and racks {racks}: give the failures of one kind")
+        return _most_lost(group, self.nodes, self.racks if racks else self.nodes, nodes or racks)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a dictionary for JSON."""
         return {name: getattr(self, name) for name in ("nodes", "node_rate", "racks", "rack_rate")}
@@ -112,3 +148,17 @@ class Network:
 def _most(disks: int, places: int) -> int:
     """Return the largest number of disks in a place if disks are spread over places as evenly as possible."""
     return -(-disks // places)
+
+
+@lru_cache(maxsize=4096)
+def _most_lost(group: int, nodes: int, places: int, failed: int) -> int:
+    """Return the largest number of disks of a group in `failed` of the `places` to which the nodes are dealt."""
+    if failed == 0:
+        return 0
+    # a group may begin at any node; each full round over the nodes is the same for all groups
+    rounds, rest = divmod(group, nodes)
+    whole = np.bincount(np.arange(nodes) % places, minlength=places) * rounds
+    begins = np.arange(nodes)[:, None]
+    place = (begins + np.arange(rest)) % nodes % places
+    counts = np.stack([np.bincount(row, minlength=places) for row in place]) + whole
+    return int(np.sort(counts, axis=1)[:, -failed:].sum(axis=1).max())

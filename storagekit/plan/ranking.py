@@ -1,6 +1,6 @@
 """Rank the schemes for given disks by their predicted values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,13 +13,14 @@ from storagekit.core.units import KB, MS
 from storagekit.core.validation import instance_of, several
 from storagekit.drive import SSD, Drive
 from storagekit.plan.families import Family, Protocols, SplitTransfers, default_families, on_ssds
-from storagekit.plan.finding import Exceeded, disks_meet, exceeded, found, order_of, surviving
+from storagekit.plan.finding import Exceeded, disks_meet, exceeded, found, keeps_data, order_of, surviving
 from storagekit.plan.network import Network
 from storagekit.plan.networking import network_is_full, overloaded_network
 from storagekit.plan.objective import BUSIEST, MaxThroughput, MinMean, Objective
 from storagekit.plan.predicting import holds, load_share, turns_in_time
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.requirements import MOST_DISKS, Requirements
+from storagekit.plan.scheme import Scheme
 from storagekit.plan.schemes_answer import SchemesAnswer
 from storagekit.plan.ssd_cache import SSDCache
 from storagekit.plan.tenants import (
@@ -58,6 +59,8 @@ def schemes(
     chunk: float = CHUNK,
     network: Network | None = None,
     cache: SSDCache | None = None,
+    tolerate_nodes: int = 0,
+    tolerate_racks: int = 0,
 ) -> SchemesAnswer:
     """Rank all schemes for `data` bytes on `disks` disks: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, and SR-Arrays.
 
@@ -106,9 +109,11 @@ def schemes(
     network : Network, optional
         Nodes of the disks and the rates of their links, which limit the rate of requests; by default no limit. Response
         times exclude the network.
-
     cache : SSDCache, optional
         SSDs in front of the disks, which serve a share of the reads; by default none.
+    tolerate_nodes, tolerate_racks : int
+        Number of nodes of the network, and number of racks, that may fail at once without a loss of data; by default 0. The
+        disks of each group are dealt to the nodes in turn, and the nodes to the racks in turn.
 
     Returns
     -------
@@ -151,6 +156,8 @@ def schemes(
         chunk,
         network,
         cache,
+        tolerate_nodes,
+        tolerate_racks,
     )
     goal, scheduler, families = _goal(goal, needs), _scheduler(scheduler, needs), _families(needs, families)
     met, refused = found(needs, goal, families, scheduler)
@@ -267,9 +274,11 @@ def _binding(
         return Binding(constraint, needs.longest / MS, most / MS, "use smaller requests, or tolerate fewer failures")
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
-    remedy = f"add disks, or tolerate fewer failures; {best} has the largest capacity"
+    places = needs.failed_places
+    remedy = f"add disks{' or nodes' * bool(places)}, or tolerate fewer failures; {best} has the largest capacity"
+    tolerated = f"{needs.tolerate} failure{'s' * (needs.tolerate != 1)}{places and f' and the loss of {places}'}"
     return Binding(
-        f"capacity, TB: {needs.affordable} disks that tolerate {needs.tolerate} failures",
+        f"capacity, TB: {needs.affordable} disks that tolerate {tolerated}",
         needs.data / 1e12,
         room / 1e12,
         remedy,
@@ -286,11 +295,31 @@ def _too_few(needs: Requirements, families: Sequence[Family]) -> Binding:
         return Binding(
             f"no scheme of these families has {disks} disks", remedy=f"use {more} disks" if more else "add families"
         )
+    if (places := needs.failed_places) and list(_surviving_disks(needs, families)):
+        return _too_few_nodes(needs, families, places)
     constraint = f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate} disks"
     if needs.affordable < least:
         return Binding(constraint, remedy=f"use at least {least} disks, for {least} copies")
     code = f"{needs.affordable - needs.tolerate}+{needs.tolerate}"
     return Binding(constraint, remedy=f"include codes such as {code}: families=ParityRAID(parities={needs.tolerate})")
+
+
+def _surviving_disks(needs: Requirements, families: Sequence[Family]) -> Iterator[Scheme]:
+    """Yield the schemes that tolerate the failures of disks, whatever nodes and racks fail."""
+    for some in surviving(replace(needs, tolerate_nodes=0, tolerate_racks=0), needs.affordable, families):
+        yield from some
+
+
+def _too_few_nodes(needs: Requirements, families: Sequence[Family], places: str) -> Binding:
+    """Return that no scheme keeps the data if nodes or racks fail. The remedy names a sufficient number of nodes."""
+    assert needs.network is not None
+    network, schemes = needs.network, list(_surviving_disks(needs, families))
+    constraint = f"no scheme of {needs.affordable} disks on {network.nodes} nodes keeps the data if {places} fail"
+    for nodes in range(network.nodes + 1, needs.affordable + 1):
+        more = replace(needs, network=replace(network, nodes=nodes))
+        if any(keeps_data(more, one) and holds(needs, one) for one in schemes):
+            return Binding(constraint, remedy=f"spread the disks over {nodes} nodes")
+    return Binding(constraint, remedy="tolerate fewer nodes and racks, or include codes with more parities")
 
 
 def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:

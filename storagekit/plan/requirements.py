@@ -66,7 +66,8 @@ class Requirements:
         Request sizes in bytes with their shares.
     mean, tail : float or None
         Limits of the mean and of the 99th percentile of the response time, seconds.
-    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth, streams, chunk, network, cache
+    drive, disks, data, read_share, rate, outstanding, tolerate, price, budget, queue_depth, streams, chunk, network, cache,
+    tolerate_nodes, tolerate_racks
         See `schemes`.
     tenants : tuple of Tenant
         Tenants, whose rates are only used as shares of `rate`; none by default. `sizes` and `read_share` are those of all
@@ -97,12 +98,12 @@ class Requirements:
     network: Annotated[Network | None, optional(instance_of(Network, "one as Network(4, 1.25e9)"))] = None
     cache: Annotated[SSDCache | None, optional(instance_of(SSDCache, "one as SSDCache(load_ssd(file), 2)"))] = None
 
+    tolerate_nodes: Whole = 0
+    tolerate_racks: Whole = 0
+
     def __post_init__(self):
         validate_fields(self)
-        if self.network is not None and self.network.nodes > self.disks:
-            raise InputError(
-                f"{self.network.nodes} nodes with {self.disks} disks: give at least one disk for each node"
-            )
+        self._require_known_places()
         least = self.disks * self.largest * SECTOR
         require(
             self.data >= least,
@@ -141,6 +142,23 @@ class Requirements:
         self._require_known_cache()
         if self.budget is not None and self.price is None:
             raise InputError(f"budget {self.budget:g}: give the price of a disk too")
+
+    def _require_known_places(self) -> None:
+        """Raise InputError for nodes and racks that the disks cannot be spread over, or that cannot fail."""
+        network = self.network
+        if network is None:
+            for name, count in (("tolerate_nodes", self.tolerate_nodes), ("tolerate_racks", self.tolerate_racks)):
+                if count:
+                    raise InputError(f"{name} {count} without network: give the nodes, such as Network(4, 1.25e9)")
+            return
+        if network.nodes > self.disks:
+            raise InputError(f"{network.nodes} nodes with {self.disks} disks: give at least one disk for each node")
+        for name, count, places in (
+            ("tolerate_nodes", self.tolerate_nodes, network.nodes),
+            ("tolerate_racks", self.tolerate_racks, network.racks),
+        ):
+            if count >= places and count:
+                raise InputError(f"{name} {count} of {places}: give fewer, because at least one has to remain")
 
     def _require_known_load(self) -> None:
         """Raise InputError for a load of SSDs without a formula."""
@@ -182,6 +200,12 @@ class Requirements:
         """Return the drive, which must be a disk."""
         assert isinstance(self.drive, Drive)
         return self.drive
+
+    @property
+    def failed_places(self) -> str:
+        """Return the nodes and racks that may fail without a loss of data, such as "1 node or 1 rack"; empty if none."""
+        counts = {"node": self.tolerate_nodes, "rack": self.tolerate_racks}
+        return " or ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count)
 
     @property
     def affordable(self) -> int:

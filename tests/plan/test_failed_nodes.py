@@ -1,0 +1,122 @@
+"""Test which schemes keep all data if nodes or racks fail: against an enumeration of the failures, and by hand."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import storagekit as sk
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB
+from storagekit.plan import Code, Network, ParityRAID, SRArrays, schemes
+
+DRIVE = sk.load_drive("toshiba_mg10_20tb")
+
+
+def asked(**given):
+    return schemes(DRIVE, 12, **({"data": 60e12, "size": 64 * KB, "read_share": 0.7, "rate": 200.0} | given))
+
+
+def names(answer) -> set[str]:
+    return {one.name for one in answer.ranking}
+
+
+@given(st.integers(1, 14), st.integers(1, 7), st.integers(1, 4), st.integers(1, 3), st.booleans())
+def test_the_most_lost_disks_are_those_of_the_worst_failure(group, nodes, racks, failed, of_racks):
+    racks = min(racks, nodes)
+    places = racks if of_racks else nodes
+    failed = min(failed, places)
+    worst = 0
+    for begin in range(nodes):
+        # each disk goes to the next node, and each node to the next rack
+        dealt = [(begin + disk) % nodes for disk in range(group)]
+        where = [node % racks for node in dealt] if of_racks else dealt
+        for lost in combinations(range(places), failed):
+            worst = max(worst, sum(place in lost for place in where))
+    network = Network(nodes, 1e9, racks, 1e9 if racks > 1 else None)
+    assert network.most_lost(group, **{"racks" if of_racks else "nodes": failed}) == worst
+
+
+def test_schemes_that_keep_the_data_by_hand():
+    # 12 disks on four nodes: at most one disk of a group of four is on a node, and two disks of a group of six
+    four = names(asked(tolerate_nodes=1, network=Network(4, 1.25e9)))
+    assert {"RAID 10", "RAID 50, 3 x 3+1", "RAID 60, 2 x 4+2"} <= four
+    assert not {"RAID 0", "RAID 50, 2 x 5+1", "RAID 5, 11+1", "RAID 6, 10+2"} & four
+    # two of four nodes hold two disks of a group of four, and three or four disks of a group of six
+    two = names(asked(tolerate_nodes=2, network=Network(4, 1.25e9)))
+    assert {"RAID 60, 3 x 2+2", "RAID 10, 3 copies"} <= two
+    assert not {"RAID 10", "RAID 50, 3 x 3+1", "RAID 60, 2 x 4+2"} & two
+    # on twelve nodes each disk has its own
+    assert names(asked(tolerate_nodes=1, network=Network(12, 1.25e9))) == names(asked(tolerate=1))
+
+
+def test_racks_hold_whole_nodes():
+    network = Network(6, 1.25e9, 3, 4e9)
+    found = names(asked(tolerate_racks=1, network=network))
+    # groups of three have one disk in each of three racks, groups of four have two disks in one of them
+    assert {"RAID 10", "RAID 50, 4 x 2+1", "RAID 60, 3 x 2+2"} <= found
+    assert not {"RAID 50, 3 x 3+1", "RAID 5, 11+1"} & found
+
+
+def test_declustered_codes_are_stripes():
+    code = Code(8, 3)
+    assert not asked(tolerate_nodes=1, network=Network(3, 1.25e9), families=code).feasible
+    assert asked(tolerate_nodes=1, network=Network(4, 1.25e9), families=code).feasible
+
+
+@pytest.mark.parametrize(
+    ("nodes", "more"),
+    [(2, {"families": ParityRAID(parities=1)}), (3, {"families": Code(8, 2)}), (2, {"data": 140e12})],
+)
+def test_the_remedy_works(nodes, more):
+    refused = asked(tolerate_nodes=1, network=Network(nodes, 1.25e9), **more)
+    assert not refused.feasible
+    if "nodes keeps" in refused.binding.constraint:
+        enough = int(refused.binding.remedy.split()[-2])
+    else:
+        assert refused.binding.remedy.startswith("add disks or nodes")
+        enough = 12
+    assert asked(tolerate_nodes=1, network=Network(enough, 1.25e9), **more).feasible
+    # fewer additional nodes are not enough
+    if enough < 12:
+        assert not asked(tolerate_nodes=1, network=Network(enough - 1, 1.25e9), **more).feasible
+
+
+def test_without_a_remedy_by_nodes():
+    found = asked(tolerate_nodes=2, network=Network(3, 1.25e9), families=ParityRAID(parities=1))
+    assert not found.feasible and "keeps the data if 2 nodes fail" in found.binding.constraint
+    assert "more parities" in found.binding.remedy
+
+
+def test_the_answer_names_the_failures():
+    found = asked(tolerate_nodes=1, network=Network(4, 1.25e9))
+    assert "tolerates 0 failures and the loss of 1 node;" in str(found)
+    assert any("all data remain after the loss of 1 node" in one for one in found.assumptions)
+    assert found.to_dict()["question"]["tolerate_nodes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tolerate_nodes": 1}, "without network"),
+        ({"tolerate_racks": 1, "network": Network(4, 1e9)}, "1 of 1"),
+        ({"tolerate_nodes": 4, "network": Network(4, 1e9)}, "4 of 4"),
+        ({"tolerate_nodes": -1, "network": Network(4, 1e9)}, "between 0 and"),
+    ],
+)
+def test_impossible_failures_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        asked(**given)
+
+
+def test_nodes_and_racks_fail_separately():
+    with pytest.raises(InputError, match="one kind"):
+        Network(4, 1e9, 2, 1e9).most_lost(6, nodes=1, racks=1)
+
+
+def test_an_sr_array_is_its_mirrors():
+    drive = sk.load_drive("atlas10k")
+    network = Network(4, 1e9)
+    given = {"data": 20e9, "rate": 200.0, "families": SRArrays(3, 2), "network": network, "tolerate_nodes": 1}
+    assert all(one.tolerates >= 1 for one in schemes(drive, 12, **given).ranking)
