@@ -311,6 +311,7 @@ VALID_CALLS = {
     ),
     "plan.Network.capacity": ValidCall(lambda: {"disks": 12}, through=Network(2, 1e9).capacity),
     "plan.Network.links": ValidCall(lambda: {"disks": 12}, through=Network(2, 1e9).links),
+    "plan.Network.most_lost": ValidCall(lambda: {"group": 6, "nodes": 1}, through=Network(2, 1e9).most_lost),
     "plan.Tenant": ValidCall(
         lambda: {"name": "web", "rate": 100.0, "size": 64.0 * KB, "read_share": 0.7, "mean": 0.05, "p99": 0.2}
     ),
