@@ -257,7 +257,7 @@ class Component(SystemPart):
         """Return whether requests that have left the system affect later requests through the private state.
 
         By default true for a component with private state. If it is false, a long trace can be simulated in parallel
-        segments, see `replay`.
+        segments, see `replay`. A subclass of a component for which it is false overrides it if its own state lasts longer.
         """
         return type(self).init is not Component.init
 

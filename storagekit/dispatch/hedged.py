@@ -56,10 +56,6 @@ class Hedged(AbstractDispatch):
     def withdraws(self):
         return False
 
-    @property
-    def remembers(self):
-        return False
-
     def init(self, sizes: StateSizes):
         return jnp.zeros((sizes.slots, *sizes.lanes), jnp.int32)
 

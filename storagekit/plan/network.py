@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import COUNT, Count, Validator, Whole, optional, validate, validate_fields
+from storagekit.core.validation import COUNT, Count, Validator, Whole, optional, require, validate, validate_fields
 
 _NODES = COUNT.up_to(4096)
 _RATE = Validator(least=1, most=1e15, unit="bytes/s")
@@ -138,6 +138,8 @@ class Network:
         """
         if nodes and racks:
             raise InputError(f"nodes {nodes} and racks {racks}: give the failures of one kind")
+        require(nodes <= self.nodes, "nodes", nodes, f"at most {self.nodes}")
+        require(racks <= self.racks, "racks", racks, f"at most {self.racks}")
         return _most_lost(group, self.nodes, self.racks if racks else self.nodes, nodes or racks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,8 +157,10 @@ def _most_lost(group: int, nodes: int, places: int, failed: int) -> int:
     """Return the largest number of disks of a group in `failed` of the `places` to which the nodes are dealt."""
     if failed == 0:
         return 0
-    # a group may begin at any node; each full round over the nodes is the same for all groups
     rounds, rest = divmod(group, nodes)
+    if places == nodes:
+        return failed * rounds + min(failed, rest)
+    # a group may begin at any node; each full round over the nodes is the same for all groups
     whole = np.bincount(np.arange(nodes) % places, minlength=places) * rounds
     begins = np.arange(nodes)[:, None]
     place = (begins + np.arange(rest)) % nodes % places

@@ -36,6 +36,10 @@ from storagekit.plan.tenants import (
 _FAMILIES = "SRArrays(), ParityRAID(), Code(8, 3), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
 
+# number of further nodes, and of further racks, that are tried for a remedy
+_TRIED = 32
+
+
 def schemes(
     drive: Drive | SSD,
     disks: int,
@@ -275,7 +279,8 @@ def _binding(
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
     places = needs.failed_places
-    remedy = f"add disks{' or nodes' * bool(places)}, or tolerate fewer failures; {best} has the largest capacity"
+    nodes = " or nodes" if places and _enough_places(needs, _large_enough(needs, families)) else ""
+    remedy = f"add disks{nodes}, or tolerate fewer failures; {best} has the largest capacity"
     tolerated = f"{needs.tolerate} failure{'s' * (needs.tolerate != 1)}{places and f' and the loss of {places}'}"
     return Binding(
         f"capacity, TB: {needs.affordable} disks that tolerate {tolerated}",
@@ -313,13 +318,44 @@ def _surviving_disks(needs: Requirements, families: Sequence[Family]) -> Iterato
 def _too_few_nodes(needs: Requirements, families: Sequence[Family], places: str) -> Binding:
     """Return that no scheme keeps the data if nodes or racks fail. The remedy names a sufficient number of nodes."""
     assert needs.network is not None
-    network, schemes = needs.network, list(_surviving_disks(needs, families))
-    constraint = f"no scheme of {needs.affordable} disks on {network.nodes} nodes keeps the data if {places} fail"
-    for nodes in range(network.nodes + 1, needs.affordable + 1):
-        more = replace(needs, network=replace(network, nodes=nodes))
-        if any(keeps_data(more, one) and holds(needs, one) for one in schemes):
-            return Binding(constraint, remedy=f"spread the disks over {nodes} nodes")
-    return Binding(constraint, remedy="tolerate fewer nodes and racks, or include codes with more parities")
+    network = needs.network
+    constraint = (
+        f"no scheme of {needs.affordable} disks on {network.nodes} nodes keeps the data after the loss of {places}"
+    )
+    if (more := _enough_places(needs, _large_enough(needs, families))) is None:
+        return Binding(
+            constraint, remedy=f"tolerate less than the loss of {places}, or include codes with more parities"
+        )
+    racks = f" in {more.racks} racks" if more.racks > network.racks else ""
+    return Binding(constraint, remedy=f"spread the disks over {more.nodes} nodes{racks}")
+
+
+def _large_enough(needs: Requirements, families: Sequence[Family]) -> list[Scheme]:
+    """Return the schemes that hold the data and tolerate the failures of disks, whatever nodes and racks fail."""
+    return [one for one in _surviving_disks(needs, families) if holds(needs, one)]
+
+
+def _enough_places(needs: Requirements, every: Sequence[Scheme]) -> Network | None:
+    """Return the network with the fewest more nodes with which a scheme keeps the data; None if there is none.
+
+    More racks are tried if racks may fail and more nodes do not help.
+    """
+    network = needs.network
+    assert network is not None
+
+    def suffices(more: Network) -> bool:
+        there = replace(needs, network=more)
+        return any(keeps_data(there, one) for one in every)
+
+    most = needs.affordable
+    # the loss is smallest if each disk has its own node
+    counts = {*range(network.nodes + 1, min(most, network.nodes + _TRIED) + 1), most} - {network.nodes}
+    tried = [replace(network, nodes=nodes) for nodes in sorted(counts) if nodes >= network.nodes]
+    if needs.tolerate_racks and network.rack_rate is not None:
+        for racks in range(network.racks + 1, min(most, network.racks + _TRIED) + 1):
+            tried.append(replace(network, nodes=max(network.nodes, racks), racks=racks))
+            tried.append(replace(network, nodes=most, racks=racks))
+    return next((one for one in tried if suffices(one)), None)
 
 
 def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:

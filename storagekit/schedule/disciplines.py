@@ -54,7 +54,7 @@ class LOOK(AbstractSchedule):
 
     @property
     def remembers(self):
-        # a drive forgets its direction at its next seek
+        # the direction of a drive is that of its last seek
         return False
 
     def init(self, sizes: StateSizes):

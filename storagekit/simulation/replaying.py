@@ -87,11 +87,12 @@ def replay(
 
     Notes
     -----
-    A trace of at least 262,144 requests is simulated in parallel segments, on all cores, if the state of the system depends
-    only on the requests in it: no cache, buffer, delayed write, fault or fair queue. Each segment begins with an empty system
-    at least 2,048 requests before the first request that it counts. At least a quarter of these requests, one after the
-    other, must have the same response times (within 10 microseconds) as in the preceding segment, and every drive must have
-    had an access. Then both have the same requests in the system, and the segments together are the simulation of the whole
+    A trace of at least 262,144 requests is simulated in parallel segments, on all cores, if the state of the system
+    depends only on the requests in it: no cache, buffer, delayed write, fault or fair queue, and no writes that complete
+    before all copies are written. Each segment begins with an empty system at least 2,048 requests before the first request
+    that it counts. At least a quarter of these requests, one after the other, must have the same response times (within
+    0.1 ms) as in the preceding segment, and so must 95% of the last quarter, and all requests that are in the system when the
+    segment begins to count. Every drive must have had an access. Then the segments together are the simulation of the whole
     trace. If one segment does not agree, for example because the system is overloaded, the requests are simulated one after
     the other. The two ways to simulate round times differently. Two accesses whose times are almost equal may therefore be
     served in another order, which changes some response times until the queues are next empty.
@@ -115,7 +116,7 @@ def replay(
     flag("parallel", parallel)
     measured, began = beside(measures), time.perf_counter()
     scenario = Scenario(system, Blocks(trace, mapping, ROWS).starting_at(0))
-    saved, sequential = None, "" if parallel else "parallel=False was given"
+    saved, sequential = None, "" if parallel else "sequential simulation was requested"
     if checkpoint is not None:
         settings = (system, outline.digest, scale, depth, seed, measured, isinstance(trace, TraceFile))
         saved = Checkpoint(Path(checkpoint), ContentHash().of((settings, made_with())))

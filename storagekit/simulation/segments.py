@@ -1,18 +1,17 @@
 """Replay a long trace in segments that are simulated in parallel.
 
 Each segment begins with an empty system, some requests before the first request that it counts. In a stable system the
-response times of these requests soon equal those in the preceding segment. From then on both have the same requests in
-the system and the same positions of the arms, so the segment continues exactly as the preceding segment would.
+response times of these requests soon equal those in the preceding segment. If the requests that are still in the system
+when the segment begins to count are equal too, the segment continues as the preceding segment would.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from tqdm import tqdm
 
-from storagekit.core.errors import SimulationError
 from storagekit.engine import NO_REQUEST, Record, ResponseLog, Runner, Scenario, System, keys
 from storagekit.engine.batch import STRIDE, width
 from storagekit.engine.run import Run
@@ -23,6 +22,7 @@ from storagekit.simulation.trace_blocks import Blocks
 from storagekit.workload import RecordedArrivals
 from storagekit.workload.recorded import TraceMapping
 from storagekit.workload.trace import RequestTrace, TraceFile
+from storagekit.write import AllCopies
 
 # number of requests from which parallel segments save more time than the compilation of their program takes
 LONG = 2**18
@@ -34,6 +34,10 @@ WIDE = 256
 BEFORE, BEFORE_PER_DRIVE, MOST_BEFORE = 2048, 64, 2**15
 # share of these requests that must have, one after the other, the response times of the preceding segment
 EQUAL = 0.25
+# share of the last quarter of these requests that must have equal response times
+EQUAL_AT_END = 0.95
+# number of steps without progress after which a segment is given up
+PATIENCE = 64
 # Largest difference of equal response times, seconds. The times of a run are rounded, so the angles of the platters differ
 # slightly; another order of accesses makes a larger difference.
 SAME = 1e-4
@@ -64,12 +68,21 @@ def why_not(system: System, requests: int, depth: int | None) -> str:
         return "in a closed loop, arrivals depend on all earlier requests"
     if system.remembers:
         return f"the state of {', '.join(system.remembers)} depends on all earlier requests"
+    if not (system.write.over_when_answered or isinstance(system.write, AllCopies)):
+        return (
+            f"{type(system.write).__name__} still writes after a write has completed, which response times do not show"
+        )
+    if _lanes(system) < 2:
+        return "one run fills the batch"
     fewest = max(LONG, _lanes(system) * _before(system))
     return f"the trace has fewer than {fewest} requests" if requests < fewest else ""
 
 
 def _lanes(system: System) -> int:
-    return width(2, max(system.slots, 1)) if jax.default_backend() == "cpu" else WIDE
+    """Return the number of segments of a batch. Each counts at least four times the requests that it simulates before."""
+    cpu, devices = jax.default_backend() == "cpu", len(jax.devices())
+    most = width(2, max(system.slots, 1)) if cpu else WIDE
+    return min(most, TOGETHER // (4 * _before(system)) // devices * devices)
 
 
 def _drives(system: System) -> int:
@@ -78,6 +91,21 @@ def _drives(system: System) -> int:
 
 def _before(system: System) -> int:
     return min(max(BEFORE, BEFORE_PER_DRIVE * _drives(system)), MOST_BEFORE)
+
+
+class Ending(NamedTuple):
+    """The requests before a segment, in the segment that precedes it.
+
+    Parameters
+    ----------
+    response : array of float, shape `[request]`
+        Response times, seconds.
+    complete : bool
+        Whether all earlier requests have completed when the segment begins to count.
+    """
+
+    response: np.ndarray
+    complete: bool
 
 
 class Stretch:
@@ -89,10 +117,12 @@ class Stretch:
         Numbers of the first request that each segment counts, and the end of the last segment.
     before : int
         Number of requests that a segment simulates before these.
+    time : array of float, shape `[request]`
+        Arrival times of the requests from the first request of the first segment on, seconds.
     """
 
-    def __init__(self, edges: np.ndarray, before: int):
-        self.edges = edges
+    def __init__(self, edges: np.ndarray, before: int, time: np.ndarray):
+        self.edges, self._time = edges, time
         self.first = np.maximum(edges[:-1] - before, 0)
         lanes, most = len(self.first), int(np.max(edges[1:] - self.first))
         # by segment, from its first request on; seconds
@@ -100,6 +130,8 @@ class Stretch:
         # whether every drive has had an access before the requests that the segment counts
         self._accessed = self.first == 0
         self._completed, self._admitted = np.zeros(lanes, int), np.zeros(lanes, int)
+        # number of steps since a request of each segment has last entered or completed
+        self._idle = np.zeros(lanes, int)
 
     @property
     def counted(self) -> np.ndarray:
@@ -133,8 +165,8 @@ class Stretch:
 
         Raises
         ------
-        SimulationError
-            If no event can happen any more.
+        SegmentsDiffer
+            If no request enters or completes in many steps.
         """
         answered = log.number != NO_REQUEST
         lane, number, response = np.nonzero(answered)[-1], log.number[answered], log.response[answered]
@@ -146,40 +178,64 @@ class Stretch:
         self._admitted = np.asarray(run.first)[0]
         planned = np.asarray(run.state.drives.plan.number)[:drives] != NO_REQUEST
         self._accessed |= planned.all(axis=0) & (self._admitted <= self.edges[:-1])
-        if np.any(self.incomplete & (self._completed + self._admitted == before) & ~answered.any(axis=(0, 1, 2))):
-            raise SimulationError(
-                "a segment of the trace has outstanding requests but no further event; check the components of the system"
-            )
+        moved = (self._completed + self._admitted > before) | answered.any(axis=(0, 1, 2))
+        self._idle = np.where(moved | ~self.incomplete, 0, self._idle + 1)
+        if np.any(self._idle > PATIENCE):
+            raise SegmentsDiffer("no request of a segment enters or completes in many events")
 
     def overloaded(self, end: int) -> bool:
         """Return whether a segment has admitted all requests before `end` without completing those that it counts."""
         return bool(np.any(self.incomplete & (self._admitted >= end)))
 
-    def differ(self, ending: np.ndarray) -> np.ndarray:
-        """Return the numbers of the segments that do not continue the preceding segment.
+    def require_continuous(self, preceding: Ending | None) -> None:
+        """Raise SegmentsDiffer unless each segment continues the preceding segment.
 
         Parameters
         ----------
-        ending : array of float, shape `[request]`
-            Response times at the end of the preceding stretch, seconds; empty for the first stretch.
-
-        Returns
-        -------
-        array of int
-            Numbers of the segments, from 0.
+        preceding : Ending or None
+            The end of the preceding stretch; None for the first stretch.
         """
-        continues = [self._continues(lane, ending) for lane in range(len(self.first))]
-        return np.flatnonzero(~(self._accessed & continues))
+        if not np.all(self._accessed):
+            raise SegmentsDiffer(
+                f"a drive has no access before request {self.edges[np.argmin(self._accessed)]}, so that the position of its "
+                "arm is unknown"
+            )
+        lanes = range(len(self.first))
+        ends = [preceding, *(self.ending(lane, self._before(lane + 1)) for lane in lanes[:-1])]
+        wrong = [lane for lane in lanes if self.first[lane] > 0 and not self._continues(lane, ends[lane])]
+        if wrong:
+            raise SegmentsDiffer(
+                f"{len(wrong)} of {len(lanes)} segments, the first from request {self.edges[wrong[0]]} on, have other "
+                "requests in the system than the end of the preceding segment, as in an overloaded system"
+            )
 
-    def _continues(self, lane: int, ending: np.ndarray) -> bool:
-        before = int(self.edges[lane] - self.first[lane])
-        if not before:
-            return True
-        if lane:
-            ending = self.counted_responses(lane - 1)
-        ending = ending[-before:]
-        here = self.response[lane, before - len(ending) : before]
-        return _longest_run(np.abs(here - ending) <= SAME) >= EQUAL * before
+    def ending(self, lane: int, before: int) -> Ending:
+        """Return the last `before` requests of a segment, for the segment after it."""
+        end = self.edges[lane + 1]
+        response = self.response[lane, : end - self.first[lane]]
+        completed = self._arrival(self.first[lane], end - before) + response[: len(response) - before]
+        return Ending(response[len(response) - before :], bool(np.all(completed <= self._arrival(end, end + 1))))
+
+    def _before(self, lane: int) -> int:
+        return int(self.edges[lane] - self.first[lane])
+
+    def _arrival(self, start: int, stop: int) -> np.ndarray:
+        return self._time[start - self.first[0] : stop - self.first[0]]
+
+    def _continues(self, lane: int, ending: Ending | None) -> bool:
+        """Return whether a segment has the requests of the preceding segment in the system, and has had them for long."""
+        assert ending is not None
+        before, edge = self._before(lane), self.edges[lane]
+        here = self.response[lane, :before]
+        equal = np.abs(here - ending.response) <= SAME
+        longest = np.maximum(here, ending.response)
+        outstanding = ~(self._arrival(self.first[lane], edge) + longest <= self._arrival(edge, edge + 1))
+        return bool(
+            ending.complete
+            and np.all(equal[outstanding])
+            and _longest_run(equal) >= EQUAL * before
+            and np.mean(equal[-max(1, before // 4) :]) >= EQUAL_AT_END
+        )
 
     def counted_responses(self, lane: int) -> np.ndarray:
         """Return the response times of the requests that a segment counts, seconds."""
@@ -215,7 +271,7 @@ class SegmentedReplay:
         measures: Sequence[Measure],
     ):  # fmt: skip
         self._system, self._requests = system, mapping.outline.requests
-        self._before, self._lanes = _before(system), _lanes(system)
+        self._before, self._lanes = _before(system), max(1, _lanes(system))
         self._key = np.tile(keys([seed]), (1, self._lanes))
         self._record = Record(sums_of(measures), ResponseLog())
         self._runner: Runner | None = None
@@ -223,8 +279,8 @@ class SegmentedReplay:
         self.results = ReplayResults(self._requests, None if isinstance(trace, TraceFile) else trace.read)
         # time at which the first request of the present block arrives, seconds
         self._time = 0.0
-        # response times at the end of the preceding stretch, seconds
-        self._ending = np.empty(0, np.float32)
+        # the end of the preceding stretch
+        self._ending: Ending | None = None
 
     @property
     def wrapping(self) -> float:
@@ -246,20 +302,26 @@ class SegmentedReplay:
         Raises
         ------
         SegmentsDiffer
-            If a segment does not continue the preceding segment.
+                If a segment does not continue the preceding segment, or there is only one segment.
         """
+        if self._lanes < 2:
+            raise SegmentsDiffer("one run fills the batch")
         edges = self._requests * np.arange(self.segments + 1) // self.segments
         with tqdm(total=self._requests, desc="replaying", unit="req", delay=2, leave=False) as bar:
             for begin in range(0, self.segments, self._lanes):
-                stretch = Stretch(edges[begin : begin + self._lanes + 1], self._before)
-                if not self._simulate(stretch, last, bar):
+                if not self._simulate(edges[begin : begin + self._lanes + 1], last, bar):
                     return
 
-    def _simulate(self, stretch: Stretch, last: bool, bar: tqdm) -> bool:
+    def _simulate(self, edges: np.ndarray, last: bool, bar: tqdm) -> bool:
         """Simulate a stretch, and add its results. Return false if a request has waited for a slot in vain."""
-        arrivals = self._blocks.starting_at(int(stretch.first[0]))
-        runner = self._begun(stretch, arrivals)
-        end = int(stretch.first[0]) + self._blocks.rows
+        row = max(int(edges[0]) - self._before, 0)
+        arrivals = self._blocks.starting_at(row)
+        # the engine adds up these rounded times between arrivals
+        gaps = (np.asarray(arrivals.gap, np.float32) / np.float32(arrivals.scale)).astype(np.float64)
+        time = self._time + np.concatenate([[0.0], np.cumsum(gaps[:-1])])
+        stretch = Stretch(edges, self._before, time)
+        runner = self._begun(stretch, arrivals, time[stretch.first - row])
+        end = row + self._blocks.rows
         while stretch.unfinished(self._requests):
             tally, log = runner.advance(STRIDE)
             self.results.add_sums(tally)
@@ -271,31 +333,25 @@ class SegmentedReplay:
                 raise SegmentsDiffer(
                     "a segment does not complete its requests before the requests after it have arrived"
                 )
-        if (differ := stretch.differ(self._ending)).size:
-            raise SegmentsDiffer(
-                f"{differ.size} of {self._lanes} segments from request {stretch.edges[differ[0]]} on have other response "
-                "times than the end of the preceding segment, as in an overloaded system"
-            )
+        stretch.require_continuous(self._ending)
         self._add_responses(stretch, arrivals)
+        if edges[-1] < self._requests:
+            self._ending = stretch.ending(self._lanes - 1, self._before)
+            self._time = float(time[edges[-1] - self._before - row])
         return True
 
-    def _begun(self, stretch: Stretch, arrivals: RecordedArrivals) -> Runner:
-        """Return the runs of a stretch before their first event, at the angles of the spindles at their first requests."""
+    def _begun(self, stretch: Stretch, arrivals: RecordedArrivals, time: np.ndarray) -> Runner:
+        """Return the runs of a stretch before their first event, at the angles of the spindles at the times `time`."""
         scenario = Scenario(self._system, arrivals)
         if self._runner is None:
             self._runner = Runner(scenario, self._key, self._record)
         self._runner.feed(scenario.arrivals)
-        # the engine adds up these rounded times between arrivals
-        gaps = (np.asarray(arrivals.gap, np.float32) / np.float32(arrivals.scale)).astype(np.float64)
-        since = np.concatenate([[0.0], np.cumsum(gaps[:-1])])
-        time = self._time + since[stretch.first - stretch.first[0]]
-        following = int(stretch.edges[-1]) - self._before
-        if stretch.edges[-1] < self._requests:
-            self._time += float(since[following - stretch.first[0]])
         drives = np.arange(self._system.drives, dtype=np.int32)[:, None]
         turn = np.asarray(self._system.drive.mechanics_of(drives).seconds(np.float32(1)), np.float64)
+        # drives that do not rotate have revolutions of no duration
+        turned = np.where(turn > 0, time % np.where(turn > 0, turn, 1.0) / np.where(turn > 0, turn, 1.0), 0.0)
         phase = np.asarray(phases(random_phases(self._key, len(drives)), self._system), np.float64)
-        self._runner.begin_at(stretch.first, stretch.counted, (phase + time % turn / turn) % 1.0)
+        self._runner.begin_at(stretch.first, stretch.counted, (phase + turned) % 1.0)
         return self._runner
 
     def _add_responses(self, stretch: Stretch, arrivals: RecordedArrivals) -> None:
@@ -304,4 +360,3 @@ class SegmentedReplay:
         row = number - stretch.first[0]
         read, asynchronous = np.asarray(arrivals.requests.read), np.asarray(arrivals.requests.asynchronous)
         self.results.add_responses(number, response, read[row], asynchronous[row])
-        self._ending = response[-self._before :]

@@ -72,7 +72,7 @@ def test_declustered_codes_are_stripes():
 def test_the_remedy_works(nodes, more):
     refused = asked(tolerate_nodes=1, network=Network(nodes, 1.25e9), **more)
     assert not refused.feasible
-    if "nodes keeps" in refused.binding.constraint:
+    if "nodes keeps the data" in refused.binding.constraint:
         enough = int(refused.binding.remedy.split()[-2])
     else:
         assert refused.binding.remedy.startswith("add disks or nodes")
@@ -83,9 +83,33 @@ def test_the_remedy_works(nodes, more):
         assert not asked(tolerate_nodes=1, network=Network(enough - 1, 1.25e9), **more).feasible
 
 
+def test_the_remedy_for_racks_works():
+    given = {"tolerate_racks": 1, "families": ParityRAID(parities=1)}
+    refused = asked(**given, network=Network(4, 1.25e9, 2, 4e9))
+    nodes, racks = (int(word) for word in refused.binding.remedy.split() if word.isdigit())
+    assert asked(**given, network=Network(nodes, 1.25e9, racks, 4e9)).feasible
+
+
+def test_nodes_are_no_remedy_if_each_disk_has_one():
+    binding = asked(tolerate_nodes=1, data=230e12, network=Network(12, 1.25e9)).binding
+    assert binding.remedy.startswith("add disks, or")
+
+
+def test_a_hopeless_question_about_many_disks_is_answered_at_once():
+    network = Network(300, 1.25e9, 300, 4e9)
+    given = {
+        "data": 60e12,
+        "rate": 200.0,
+        "tolerate_racks": 290,
+        "network": network,
+        "families": ParityRAID(parities=1),
+    }
+    assert not schemes(DRIVE, 400, **given).feasible
+
+
 def test_without_a_remedy_by_nodes():
     found = asked(tolerate_nodes=2, network=Network(3, 1.25e9), families=ParityRAID(parities=1))
-    assert not found.feasible and "keeps the data if 2 nodes fail" in found.binding.constraint
+    assert not found.feasible and "keeps the data after the loss of 2 nodes" in found.binding.constraint
     assert "more parities" in found.binding.remedy
 
 
@@ -111,6 +135,8 @@ def test_impossible_failures_are_refused(given, message):
 
 
 def test_nodes_and_racks_fail_separately():
+    with pytest.raises(InputError, match="at most 4"):
+        Network(4, 1e9, 2, 1e9).most_lost(6, nodes=9)
     with pytest.raises(InputError, match="one kind"):
         Network(4, 1e9, 2, 1e9).most_lost(6, nodes=1, racks=1)
 

@@ -7,7 +7,7 @@ from helpers import shared
 import storagekit as sk
 from storagekit.core import units
 from storagekit.simulation import segments
-from storagekit.simulation.segments import SAME, Stretch, why_not
+from storagekit.simulation.segments import SAME, SegmentsDiffer, Stretch, why_not
 from storagekit.workload.trace import read
 from storagekit.workload.trace.records import RequestTrace
 
@@ -46,6 +46,8 @@ def short_segments(monkeypatch):
     monkeypatch.setattr(segments, "BEFORE", BEFORE)
     monkeypatch.setattr(segments, "ROWS", 2**13)
     monkeypatch.setattr(segments, "TOGETHER", 4500)
+    # the tests have fewer requests for each segment than real traces
+    monkeypatch.setattr(segments, "_lanes", lambda system: 8)
 
 
 def agree(trace, model, most_changed: float, **more):
@@ -89,7 +91,7 @@ def test_a_trace_in_a_file(short_segments, tmp_path):
 def test_an_overloaded_system_is_simulated_one_request_after_the_other(short_segments):
     trace, model = poisson(2000, 6500), system(slots=1024)
     found = sk.replay(trace, model)
-    assert found.attrs["segments"] == 1 and "response times" in found.attrs["not_parallel"]
+    assert found.attrs["segments"] == 1 and found.attrs["not_parallel"]
     np.testing.assert_array_equal(found.response_time, sk.replay(trace, model, parallel=False).response_time)
 
 
@@ -113,7 +115,7 @@ def test_a_drive_without_an_access_prevents_segments(short_segments):
         slots=64,
     )
     found = sk.replay(poisson(60, span=4e8), model)
-    assert found.attrs["segments"] == 1 and found.attrs["not_parallel"]
+    assert found.attrs["segments"] == 1 and "no access" in found.attrs["not_parallel"]
 
 
 def test_what_depends_on_earlier_requests_prevents_segments():
@@ -139,19 +141,109 @@ def test_a_checkpoint_prevents_segments(short_segments, tmp_path):
     assert found.attrs["segments"] == 1 and "checkpoint" in found.attrs["not_parallel"]
 
 
-def test_a_segment_continues_if_enough_successive_response_times_agree():
-    stretch = Stretch(np.array([0, 100, 200]), before=40)
+def continues(stretch: Stretch) -> bool:
+    try:
+        stretch.require_continuous(None)
+    except SegmentsDiffer:
+        return False
+    return True
+
+
+def stretch_of_two() -> Stretch:
+    """Two segments whose second one has the response times of the first, of 10 to 20 ms, at ten requests a second."""
+    stretch = Stretch(np.array([0, 100, 200]), 40, np.arange(300) / 10)
     stretch._accessed[:] = True
     stretch.response[0, :100] = np.linspace(0.01, 0.02, 100)
-    # first the segment differs, then ten requests agree, which is a quarter
-    stretch.response[1, :40] = stretch.response[0, 60:100] + 1e-3
-    stretch.response[1, 20:30] = stretch.response[0, 80:90] + SAME / 2
-    assert stretch.differ(np.empty(0)).tolist() == []
-    stretch.response[1, 25] += 2 * SAME
-    assert stretch.differ(np.empty(0)).tolist() == [1]
     stretch.response[1, :40] = stretch.response[0, 60:100]
+    return stretch
+
+
+def test_a_segment_continues_if_enough_successive_response_times_agree():
+    stretch = stretch_of_two()
+    assert continues(stretch)
+    # ten successive requests are a quarter, and they are the last ones
+    stretch.response[1, :30] += 1e-3
+    assert continues(stretch)
+    stretch.response[1, 30] += 2 * SAME
+    assert not continues(stretch)
+
+
+def test_each_drive_has_an_access():
+    stretch = stretch_of_two()
     stretch._accessed[1] = False
-    assert stretch.differ(np.empty(0)).tolist() == [1]
+    with pytest.raises(SegmentsDiffer, match="a drive has no access before request 100"):
+        stretch.require_continuous(None)
+
+
+def test_the_requests_in_the_system_are_equal():
+    stretch = stretch_of_two()
+    # request 65 is still in the system at request 100, and it is so in both segments, or only in one of them
+    stretch.response[0, 65] = 10.0
+    assert not continues(stretch)
+    stretch.response[1, 5] = 10.0
+    assert continues(stretch)
+    stretch.response[0, 65] = 0.01
+    assert not continues(stretch)
+
+
+def test_no_request_from_before_the_segment_is_in_the_system():
+    stretch = stretch_of_two()
+    stretch.response[0, 50] = 10.0
+    assert not continues(stretch)
+    stretch.response[0, 50] = 4.9
+    assert continues(stretch)
+
+
+def test_an_overloaded_drive_with_few_requests_is_noticed(short_segments):
+    """Requests of one drive are few and so long that they queue there, while nearly all response times agree."""
+    requests, rng = 12_000, np.random.default_rng(1)
+    size, offset = np.full(requests, 4096), rng.integers(0, 400_000, requests) * 4096
+    long = np.arange(100, requests, 300)
+    size[long], offset[long] = 350_000_000, 4_000_000 * 512
+    trace = RequestTrace(
+        np.arange(requests) / 60, np.zeros(requests, np.int32), offset, size, np.ones(requests, bool), ("d",)
+    )
+    striped = sk.placement.Striped(2, 4_000_000)
+    model = sk.System(sk.load_drive("atlas10k"), striped, sk.dispatch.Hashing(), sk.schedule.FCFS(), slots=256)
+    found = sk.replay(trace, model)
+    assert found.attrs["segments"] == 1
+    np.testing.assert_array_equal(found.response_time, sk.replay(trace, model, parallel=False).response_time)
+
+
+def test_many_accesses_between_two_completions_are_progress(short_segments):
+    trace = poisson(240, 6500)
+    trace.time[3000:3200] = trace.time[3000]
+    trace.read[3000:3200] = False
+    model = sk.System(
+        sk.load_drive("atlas10k"), sk.placement.Replicas(16), sk.dispatch.Hashing(), sk.schedule.SATF(), slots=256
+    )
+    assert sk.replay(trace, model).held_up == 0
+
+
+def test_drives_that_do_not_rotate(short_segments):
+    server = sk.drive.RateServer(rate=1e8, capacity=int(1e9))
+    model = sk.System(server, sk.placement.Declustered(4, 2), sk.dispatch.Hashing(), sk.schedule.FCFS(), slots=64)
+    agree(poisson(240), model, 0.0)
+
+
+@pytest.mark.parametrize("schedule", [sk.schedule.LOOK(), sk.schedule.FCFS()])
+def test_other_schedules(schedule, short_segments):
+    copies = sk.placement.Declustered(4, 2)
+    agree(poisson(240), sk.System(sk.load_drive("atlas10k"), copies, sk.dispatch.Hashing(), schedule, slots=64), 0.0)
+
+
+def test_writes_that_complete_early_and_hedged_reads_prevent_segments():
+    long = segments.LONG
+    assert "ReceivingBrick" in why_not(system(write=sk.write.ReceivingBrick()), long, None)
+    assert "Hedged" in why_not(system(sk.dispatch.Hedged()), long, None)
+
+
+@pytest.mark.parametrize("drives", [2, 12, 128, 1000])
+@pytest.mark.parametrize("width", [2, 32, 1024, 4096])
+def test_segments_are_long_enough_to_be_compared(width, drives, monkeypatch):
+    monkeypatch.setattr(segments, "width", lambda lanes, slots: width)
+    before, lanes = segments._before(system(drives=drives)), segments._lanes(system(drives=drives))
+    assert 1 <= lanes <= width and lanes * 4 * before <= segments.TOGETHER
 
 
 @pytest.mark.slow
