@@ -345,11 +345,11 @@ class Runner:
 
         Parameters
         ----------
-        first : array of int, shape `[lane]`
+        first : array of int, shape `[run]`
             Number of the first request of each run.
-        counted : array of int, shape `[2, lane]`
+        counted : array of int, shape `[2, run]`
             Which events the sums count, see `Run`.
-        phase : array of float, shape `[drive, lane]`
+        phase : array of float, shape `[drive, run]`
             Angles of the platters at the arrival of the first request, revolutions.
         """
         self.run = self._begun(

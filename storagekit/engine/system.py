@@ -132,7 +132,7 @@ class System(eqx.Module):
         return max(self.drive.largest, int(np.max(self.placement.capacity(self.drive)))) >= MOST_NARROW
 
     @property
-    def remembers(self) -> tuple[str, ...]:
+    def lasting_states(self) -> tuple[str, ...]:
         """Names of the classes whose state depends on requests that have left the system, such as a cache."""
         members = (self.dispatch, self.claims, self.write, self.queue, self.schedule, self.cache, self.condition)
         return tuple(type(one).__name__ for one in (*members, self.drive.buffer) if one.remembers)

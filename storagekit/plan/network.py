@@ -154,7 +154,7 @@ def _most(disks: int, places: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _most_lost(group: int, nodes: int, places: int, failed: int) -> int:
-    """Return the largest number of disks of a group in `failed` of the `places` to which the nodes are dealt."""
+    """Return `Network.most_lost`. places: number of nodes, or of racks, and `failed` of them fail."""
     if failed == 0:
         return 0
     rounds, rest = divmod(group, nodes)

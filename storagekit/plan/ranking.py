@@ -1,6 +1,6 @@
 """Rank the schemes for given disks by their predicted values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -142,27 +142,9 @@ def schemes(
     tenants = different_tenants("tenants", tenants)
     rate, sizes, read_share = _requests(tenants, rate, outstanding, size, read_share)
     needs = Requirements(
-        drive,
-        disks,
-        data,
-        sizes,
-        read_share,
-        rate,
-        outstanding,
-        tolerate,
-        mean,
-        p99,
-        price,
-        budget,
-        queue_depth,
-        tenants,
-        different_streams("streams", streams),
-        chunk,
-        network,
-        cache,
-        tolerate_nodes,
-        tolerate_racks,
-    )
+        drive, disks, data, sizes, read_share, rate, outstanding, tolerate, mean, p99, price, budget, queue_depth, tenants,
+        different_streams("streams", streams), chunk, network, cache, tolerate_nodes, tolerate_racks,
+    )  # fmt: skip
     goal, scheduler, families = _goal(goal, needs), _scheduler(scheduler, needs), _families(needs, families)
     met, refused = found(needs, goal, families, scheduler)
     small, long = _left_out(needs, families)
@@ -279,7 +261,7 @@ def _binding(
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
     places = needs.failed_places
-    nodes = " or nodes" if places and _enough_places(needs, _large_enough(needs, families)) else ""
+    nodes = " or nodes" if places and _enough_places(needs, families) else ""
     remedy = f"add disks{nodes}, or tolerate fewer failures; {best} has the largest capacity"
     tolerated = f"{needs.tolerate} failure{'s' * (needs.tolerate != 1)}{places and f' and the loss of {places}'}"
     return Binding(
@@ -300,8 +282,8 @@ def _too_few(needs: Requirements, families: Sequence[Family]) -> Binding:
         return Binding(
             f"no scheme of these families has {disks} disks", remedy=f"use {more} disks" if more else "add families"
         )
-    if (places := needs.failed_places) and list(_surviving_disks(needs, families)):
-        return _too_few_nodes(needs, families, places)
+    if needs.failed_places and _tolerating_disks(needs, families):
+        return _too_few_places(needs, families)
     constraint = f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate} disks"
     if needs.affordable < least:
         return Binding(constraint, remedy=f"use at least {least} disks, for {least} copies")
@@ -309,46 +291,38 @@ def _too_few(needs: Requirements, families: Sequence[Family]) -> Binding:
     return Binding(constraint, remedy=f"include codes such as {code}: families=ParityRAID(parities={needs.tolerate})")
 
 
-def _surviving_disks(needs: Requirements, families: Sequence[Family]) -> Iterator[Scheme]:
-    """Yield the schemes that tolerate the failures of disks, whatever nodes and racks fail."""
-    for some in surviving(replace(needs, tolerate_nodes=0, tolerate_racks=0), needs.affordable, families):
-        yield from some
+def _tolerating_disks(needs: Requirements, families: Sequence[Family]) -> list[Scheme]:
+    """Return the schemes that tolerate the failures of disks, regardless of failures of nodes and racks."""
+    every = surviving(replace(needs, tolerate_nodes=0, tolerate_racks=0), needs.affordable, families)
+    return [one for some in every for one in some]
 
 
-def _too_few_nodes(needs: Requirements, families: Sequence[Family], places: str) -> Binding:
-    """Return that no scheme keeps the data if nodes or racks fail. The remedy names a sufficient number of nodes."""
-    assert needs.network is not None
-    network = needs.network
-    constraint = (
-        f"no scheme of {needs.affordable} disks on {network.nodes} nodes keeps the data after the loss of {places}"
-    )
-    if (more := _enough_places(needs, _large_enough(needs, families))) is None:
-        return Binding(
-            constraint, remedy=f"tolerate less than the loss of {places}, or include codes with more parities"
-        )
+def _too_few_places(needs: Requirements, families: Sequence[Family]) -> Binding:
+    """Return the constraint that every scheme loses data if the nodes or racks fail, with nodes or racks as remedy."""
+    network, lost = needs.network, f"the loss of {needs.failed_places}"
+    assert network is not None
+    constraint = f"no scheme of {needs.affordable} disks on {network.nodes} nodes keeps the data after {lost}"
+    if (more := _enough_places(needs, families)) is None:
+        return Binding(constraint, remedy=f"tolerate less than {lost}, or include codes with more parities")
     racks = f" in {more.racks} racks" if more.racks > network.racks else ""
     return Binding(constraint, remedy=f"spread the disks over {more.nodes} nodes{racks}")
 
 
-def _large_enough(needs: Requirements, families: Sequence[Family]) -> list[Scheme]:
-    """Return the schemes that hold the data and tolerate the failures of disks, whatever nodes and racks fail."""
-    return [one for one in _surviving_disks(needs, families) if holds(needs, one)]
+def _enough_places(needs: Requirements, families: Sequence[Family]) -> Network | None:
+    """Return a network with more nodes or racks, if a scheme then holds the data and keeps it after the failures.
 
-
-def _enough_places(needs: Requirements, every: Sequence[Scheme]) -> Network | None:
-    """Return the network with the fewest more nodes with which a scheme keeps the data; None if there is none.
-
-    More racks are tried if racks may fail and more nodes do not help.
+    More nodes are tried before more racks, and small numbers before large numbers. The result is None if no network that
+    is tried suffices.
     """
     network = needs.network
     assert network is not None
+    every = [one for one in _tolerating_disks(needs, families) if holds(needs, one)]
 
     def suffices(more: Network) -> bool:
-        there = replace(needs, network=more)
-        return any(keeps_data(there, one) for one in every)
+        return any(keeps_data(replace(needs, network=more), one) for one in every)
 
     most = needs.affordable
-    # the loss is smallest if each disk has its own node
+    # a node for each disk makes the loss smallest
     counts = {*range(network.nodes + 1, min(most, network.nodes + _TRIED) + 1), most} - {network.nodes}
     tried = [replace(network, nodes=nodes) for nodes in sorted(counts) if nodes >= network.nodes]
     if needs.tolerate_racks and network.rack_rate is not None:

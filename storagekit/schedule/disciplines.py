@@ -54,7 +54,7 @@ class LOOK(AbstractSchedule):
 
     @property
     def remembers(self):
-        # the direction of a drive is that of its last seek
+        # the last seek of a drive determines its direction
         return False
 
     def init(self, sizes: StateSizes):

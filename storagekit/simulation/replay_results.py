@@ -46,7 +46,7 @@ class ReplayResults:
 
         Parameters
         ----------
-        tally : mapping of str to array, shape `[chunk, row]` or `[chunk, row, lane]`
+        tally : mapping of str to array, shape `[chunk, row]` or `[chunk, row, run]`
             Sums by name.
         """
         for name, sums in tally.items():

@@ -23,7 +23,7 @@ from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import Roomed, rungs, with_room
 from storagekit.simulation.replay_results import ReplayResults, under
 from storagekit.simulation.run_length import extent
-from storagekit.simulation.segments import SegmentedReplay, SegmentsDiffer, why_not
+from storagekit.simulation.segments import SegmentedReplay, SegmentsDiffer, reason_not_parallel
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.trace_blocks import Blocks
 from storagekit.workload.recorded import TraceMapping
@@ -124,7 +124,7 @@ def replay(
         sequential = "a checkpoint was given"
     tried = rungs([scenario])
     attempts = _Attempts(trace, mapping, seed, measured, saved, tried[-1])
-    attempts.not_parallel = sequential or why_not(system, outline.requests, depth)
+    attempts.not_parallel = sequential
     (data, _), _ = with_room(attempts.run, [scenario], tried)
     if saved is not None:
         saved.remove()
@@ -167,6 +167,7 @@ class _Attempts:
         """Replay the trace. Unless this attempt is the last one, stop as soon as a request waits for a slot."""
         [scenario] = scenarios
         system, last = scenario.system, scenario.system.slots == self._most_slots
+        self.not_parallel = self.not_parallel or reason_not_parallel(system, self._mapping)
         if not self.not_parallel:
             segmented = SegmentedReplay(system, self._trace, self._mapping, self._seed, self._measures)
             try:

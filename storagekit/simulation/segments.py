@@ -47,41 +47,39 @@ class SegmentsDiffer(Exception):
     """A segment does not continue the preceding segment; the message has the reason."""
 
 
-def why_not(system: System, requests: int, depth: int | None) -> str:
-    """Return why a replay is not simulated in parallel segments; empty if it is.
+def reason_not_parallel(system: System, mapping: TraceMapping) -> str:
+    """Return the reason why a replay is not simulated in parallel segments; empty if it is.
 
     Parameters
     ----------
     system : System
-        The system.
-    requests : int
-        Number of requests of the trace.
-    depth : int or None
-        Number of outstanding requests of a closed loop.
+        The system, with a number of slots.
+    mapping : TraceMapping
+        How the requests become arrivals.
 
     Returns
     -------
     str
         The reason.
     """
-    if depth is not None:
+    if mapping.depth is not None:
         return "in a closed loop, arrivals depend on all earlier requests"
-    if system.remembers:
-        return f"the state of {', '.join(system.remembers)} depends on all earlier requests"
+    if system.lasting_states:
+        return f"the state of {', '.join(system.lasting_states)} depends on all earlier requests"
     if not (system.write.over_when_answered or isinstance(system.write, AllCopies)):
         return (
             f"{type(system.write).__name__} still writes after a write has completed, which response times do not show"
         )
-    if _lanes(system) < 2:
-        return "one run fills the batch"
-    fewest = max(LONG, _lanes(system) * _before(system))
-    return f"the trace has fewer than {fewest} requests" if requests < fewest else ""
+    if _per_batch(system) < 2:
+        return f"with {system.slots} slots, a batch has only one run"
+    fewest = max(LONG, _per_batch(system) * _before(system))
+    return f"the trace has fewer than {fewest} requests" if mapping.outline.requests < fewest else ""
 
 
-def _lanes(system: System) -> int:
+def _per_batch(system: System) -> int:
     """Return the number of segments of a batch. Each counts at least four times the requests that it simulates before."""
     cpu, devices = jax.default_backend() == "cpu", len(jax.devices())
-    most = width(2, max(system.slots, 1)) if cpu else WIDE
+    most = width(2, system.slots) if cpu else WIDE
     return min(most, TOGETHER // (4 * _before(system)) // devices * devices)
 
 
@@ -108,12 +106,12 @@ class Ending(NamedTuple):
     complete: bool
 
 
-class Stretch:
-    """Successive requests of a trace that are simulated as one batch, with one run for each segment.
+class SegmentBatch:
+    """Successive segments of a trace that are simulated together, with one run for each segment.
 
     Parameters
     ----------
-    edges : array of int, shape `[lane + 1]`
+    edges : array of int, shape `[segment + 1]`
         Numbers of the first request that each segment counts, and the end of the last segment.
     before : int
         Number of requests that a segment simulates before these.
@@ -124,18 +122,18 @@ class Stretch:
     def __init__(self, edges: np.ndarray, before: int, time: np.ndarray):
         self.edges, self._time = edges, time
         self.first = np.maximum(edges[:-1] - before, 0)
-        lanes, most = len(self.first), int(np.max(edges[1:] - self.first))
+        count, most = len(self.first), int(np.max(edges[1:] - self.first))
         # by segment, from its first request on; seconds
-        self.response = np.full((lanes, most), np.nan, np.float32)
+        self.response = np.full((count, most), np.nan, np.float32)
         # whether every drive has had an access before the requests that the segment counts
         self._accessed = self.first == 0
-        self._completed, self._admitted = np.zeros(lanes, int), np.zeros(lanes, int)
+        self._completed, self._admitted = np.zeros(count, int), np.zeros(count, int)
         # number of steps since a request of each segment has last entered or completed
-        self._idle = np.zeros(lanes, int)
+        self._idle = np.zeros(count, int)
 
     @property
     def counted(self) -> np.ndarray:
-        """The range of admitted requests in which each segment counts events, see `Run`."""
+        """First and last number of admitted requests between which each segment counts events, see `Run`."""
         return np.stack([self.edges[:-1], self.edges[1:]])
 
     @property
@@ -169,12 +167,14 @@ class Stretch:
             If no request enters or completes in many steps.
         """
         answered = log.number != NO_REQUEST
-        lane, number, response = np.nonzero(answered)[-1], log.number[answered], log.response[answered]
-        within = number < self.edges[1:][lane]
-        lane, number = lane[within], number[within]
-        self.response[lane, number - self.first[lane]] = response[within]
-        lanes, before = len(self.first), self._completed + self._admitted
-        self._completed = self._completed + np.bincount(lane[number >= self.edges[lane]], minlength=lanes)
+        segment, number, response = np.nonzero(answered)[-1], log.number[answered], log.response[answered]
+        within = number < self.edges[1:][segment]
+        segment, number = segment[within], number[within]
+        self.response[segment, number - self.first[segment]] = response[within]
+        before = self._completed + self._admitted
+        self._completed = self._completed + np.bincount(
+            segment[number >= self.edges[segment]], minlength=len(self.first)
+        )
         self._admitted = np.asarray(run.first)[0]
         planned = np.asarray(run.state.drives.plan.number)[:drives] != NO_REQUEST
         self._accessed |= planned.all(axis=0) & (self._admitted <= self.edges[:-1])
@@ -184,7 +184,7 @@ class Stretch:
             raise SegmentsDiffer("no request of a segment enters or completes in many events")
 
     def overloaded(self, end: int) -> bool:
-        """Return whether a segment has admitted all requests before `end` without completing those that it counts."""
+        """Return whether a segment has admitted all requests before `end`, and has not completed the requests it counts."""
         return bool(np.any(self.incomplete & (self._admitted >= end)))
 
     def require_continuous(self, preceding: Ending | None) -> None:
@@ -193,43 +193,45 @@ class Stretch:
         Parameters
         ----------
         preceding : Ending or None
-            The end of the preceding stretch; None for the first stretch.
+            The end of the preceding batch; None for the first batch.
         """
         if not np.all(self._accessed):
             raise SegmentsDiffer(
                 f"a drive has no access before request {self.edges[np.argmin(self._accessed)]}, so that the position of its "
                 "arm is unknown"
             )
-        lanes = range(len(self.first))
-        ends = [preceding, *(self.ending(lane, self._before(lane + 1)) for lane in lanes[:-1])]
-        wrong = [lane for lane in lanes if self.first[lane] > 0 and not self._continues(lane, ends[lane])]
+        segments = range(len(self.first))
+        ends = [preceding, *(self.ending(segment, self._before(segment + 1)) for segment in segments[:-1])]
+        wrong = [
+            segment for segment in segments if self.first[segment] > 0 and not self._continues(segment, ends[segment])
+        ]
         if wrong:
             raise SegmentsDiffer(
-                f"{len(wrong)} of {len(lanes)} segments, the first from request {self.edges[wrong[0]]} on, have other "
+                f"{len(wrong)} of {len(segments)} segments, the first from request {self.edges[wrong[0]]} on, have other "
                 "requests in the system than the end of the preceding segment, as in an overloaded system"
             )
 
-    def ending(self, lane: int, before: int) -> Ending:
+    def ending(self, segment: int, before: int) -> Ending:
         """Return the last `before` requests of a segment, for the segment after it."""
-        end = self.edges[lane + 1]
-        response = self.response[lane, : end - self.first[lane]]
-        completed = self._arrival(self.first[lane], end - before) + response[: len(response) - before]
+        end = self.edges[segment + 1]
+        response = self.response[segment, : end - self.first[segment]]
+        completed = self._arrival(self.first[segment], end - before) + response[: len(response) - before]
         return Ending(response[len(response) - before :], bool(np.all(completed <= self._arrival(end, end + 1))))
 
-    def _before(self, lane: int) -> int:
-        return int(self.edges[lane] - self.first[lane])
+    def _before(self, segment: int) -> int:
+        return int(self.edges[segment] - self.first[segment])
 
     def _arrival(self, start: int, stop: int) -> np.ndarray:
         return self._time[start - self.first[0] : stop - self.first[0]]
 
-    def _continues(self, lane: int, ending: Ending | None) -> bool:
+    def _continues(self, segment: int, ending: Ending | None) -> bool:
         """Return whether a segment has the requests of the preceding segment in the system, and has had them for long."""
         assert ending is not None
-        before, edge = self._before(lane), self.edges[lane]
-        here = self.response[lane, :before]
+        before, edge = self._before(segment), self.edges[segment]
+        here = self.response[segment, :before]
         equal = np.abs(here - ending.response) <= SAME
         longest = np.maximum(here, ending.response)
-        outstanding = ~(self._arrival(self.first[lane], edge) + longest <= self._arrival(edge, edge + 1))
+        outstanding = ~(self._arrival(self.first[segment], edge) + longest <= self._arrival(edge, edge + 1))
         return bool(
             ending.complete
             and np.all(equal[outstanding])
@@ -237,10 +239,10 @@ class Stretch:
             and np.mean(equal[-max(1, before // 4) :]) >= EQUAL_AT_END
         )
 
-    def counted_responses(self, lane: int) -> np.ndarray:
+    def counted_responses(self, segment: int) -> np.ndarray:
         """Return the response times of the requests that a segment counts, seconds."""
-        start, stop = self.edges[lane : lane + 2] - self.first[lane]
-        return self.response[lane, start:stop]
+        start, stop = self.edges[segment : segment + 2] - self.first[segment]
+        return self.response[segment, start:stop]
 
 
 def _longest_run(mask: np.ndarray) -> int:
@@ -271,15 +273,15 @@ class SegmentedReplay:
         measures: Sequence[Measure],
     ):  # fmt: skip
         self._system, self._requests = system, mapping.outline.requests
-        self._before, self._lanes = _before(system), max(1, _lanes(system))
-        self._key = np.tile(keys([seed]), (1, self._lanes))
+        self._before, self._per_batch = _before(system), _per_batch(system)
+        self._key = np.tile(keys([seed]), (1, self._per_batch))
         self._record = Record(sums_of(measures), ResponseLog())
         self._runner: Runner | None = None
         self._blocks = Blocks(trace, mapping, ROWS)
         self.results = ReplayResults(self._requests, None if isinstance(trace, TraceFile) else trace.read)
         # time at which the first request of the present block arrives, seconds
         self._time = 0.0
-        # the end of the preceding stretch
+        # the end of the preceding batch
         self._ending: Ending | None = None
 
     @property
@@ -290,10 +292,10 @@ class SegmentedReplay:
     @property
     def segments(self) -> int:
         """Number of segments."""
-        return self._lanes * self._stretches
+        return self._per_batch * self._batches
 
     @property
-    def _stretches(self) -> int:
+    def _batches(self) -> int:
         return -(-self._requests // TOGETHER)
 
     def run(self, last: bool) -> None:
@@ -302,61 +304,60 @@ class SegmentedReplay:
         Raises
         ------
         SegmentsDiffer
-                If a segment does not continue the preceding segment, or there is only one segment.
+            If a segment does not continue the preceding segment.
         """
-        if self._lanes < 2:
-            raise SegmentsDiffer("one run fills the batch")
         edges = self._requests * np.arange(self.segments + 1) // self.segments
         with tqdm(total=self._requests, desc="replaying", unit="req", delay=2, leave=False) as bar:
-            for begin in range(0, self.segments, self._lanes):
-                if not self._simulate(edges[begin : begin + self._lanes + 1], last, bar):
+            for begin in range(0, self.segments, self._per_batch):
+                if not self._simulate(edges[begin : begin + self._per_batch + 1], last, bar):
                     return
 
     def _simulate(self, edges: np.ndarray, last: bool, bar: tqdm) -> bool:
-        """Simulate a stretch, and add its results. Return false if a request has waited for a slot in vain."""
+        """Simulate a batch, and add its results. Return false if it ended early because a request waited for a slot."""
         row = max(int(edges[0]) - self._before, 0)
         arrivals = self._blocks.starting_at(row)
         # the engine adds up these rounded times between arrivals
         gaps = (np.asarray(arrivals.gap, np.float32) / np.float32(arrivals.scale)).astype(np.float64)
         time = self._time + np.concatenate([[0.0], np.cumsum(gaps[:-1])])
-        stretch = Stretch(edges, self._before, time)
-        runner = self._begun(stretch, arrivals, time[stretch.first - row])
+        batch = SegmentBatch(edges, self._before, time)
+        runner = self._begun(batch, arrivals, time[batch.first - row])
         end = row + self._blocks.rows
-        while stretch.unfinished(self._requests):
+        while batch.unfinished(self._requests):
             tally, log = runner.advance(STRIDE)
             self.results.add_sums(tally)
-            stretch.add(log, runner.run, _drives(self._system))
+            batch.add(log, runner.run, _drives(self._system))
             bar.update(min(self.results.completed, self._requests) - bar.n)
             if not last and self.results.waited > 0:
                 return False
-            if end < self._requests and stretch.overloaded(end):
+            if end < self._requests and batch.overloaded(end):
                 raise SegmentsDiffer(
                     "a segment does not complete its requests before the requests after it have arrived"
                 )
-        stretch.require_continuous(self._ending)
-        self._add_responses(stretch, arrivals)
+        batch.require_continuous(self._ending)
+        self._add_responses(batch, arrivals)
         if edges[-1] < self._requests:
-            self._ending = stretch.ending(self._lanes - 1, self._before)
+            self._ending = batch.ending(self._per_batch - 1, self._before)
             self._time = float(time[edges[-1] - self._before - row])
         return True
 
-    def _begun(self, stretch: Stretch, arrivals: RecordedArrivals, time: np.ndarray) -> Runner:
-        """Return the runs of a stretch before their first event, at the angles of the spindles at the times `time`."""
+    def _begun(self, batch: SegmentBatch, arrivals: RecordedArrivals, time: np.ndarray) -> Runner:
+        """Return the runs of a batch before their first event, at the angles of the spindles at the times `time`."""
         scenario = Scenario(self._system, arrivals)
         if self._runner is None:
             self._runner = Runner(scenario, self._key, self._record)
-        self._runner.feed(scenario.arrivals)
+        else:
+            self._runner.feed(scenario.arrivals)
         drives = np.arange(self._system.drives, dtype=np.int32)[:, None]
         turn = np.asarray(self._system.drive.mechanics_of(drives).seconds(np.float32(1)), np.float64)
-        # drives that do not rotate have revolutions of no duration
-        turned = np.where(turn > 0, time % np.where(turn > 0, turn, 1.0) / np.where(turn > 0, turn, 1.0), 0.0)
+        # a drive that does not rotate has a revolution of no duration, and its angle has no effect
+        turn = np.where(turn > 0, turn, 1.0)
         phase = np.asarray(phases(random_phases(self._key, len(drives)), self._system), np.float64)
-        self._runner.begin_at(stretch.first, stretch.counted, (phase + turned) % 1.0)
+        self._runner.begin_at(batch.first, batch.counted, (phase + time % turn / turn) % 1.0)
         return self._runner
 
-    def _add_responses(self, stretch: Stretch, arrivals: RecordedArrivals) -> None:
-        number = np.arange(stretch.edges[0], stretch.edges[-1])
-        response = np.concatenate([stretch.counted_responses(lane) for lane in range(self._lanes)])
-        row = number - stretch.first[0]
+    def _add_responses(self, batch: SegmentBatch, arrivals: RecordedArrivals) -> None:
+        number = np.arange(batch.edges[0], batch.edges[-1])
+        response = np.concatenate([batch.counted_responses(segment) for segment in range(self._per_batch)])
+        row = number - batch.first[0]
         read, asynchronous = np.asarray(arrivals.requests.read), np.asarray(arrivals.requests.asynchronous)
         self.results.add_responses(number, response, read[row], asynchronous[row])

@@ -29,7 +29,7 @@ class Blocks:
         self._mapping, self._requests = mapping, mapping.outline.requests
         self.rows = min(most, max(FEWEST_ROWS, 2 ** (self._requests - 1).bit_length()))
         self._parts = trace.parts() if isinstance(trace, TraceFile) else iter([trace])
-        self._held: RequestTrace | None = None
+        self._loaded: RequestTrace | None = None
         self._first = self._wrapping = 0
 
     def starting_at(self, number: int) -> RecordedArrivals:
@@ -42,13 +42,13 @@ class Blocks:
         """
         # after the last request has entered, its infinite gap is still needed
         number = min(number, self._requests - 1)
-        held, left = self._from(number, self._held), self._requests - number
-        while held is None or len(held) < min(self.rows + 1, left):
+        loaded, left = self._from(number, self._loaded), self._requests - number
+        while loaded is None or len(loaded) < min(self.rows + 1, left):
             part = self._next()
-            held = self._from(number, part if held is None else joined([held, part]))
-        self._held = held = held.take(slice(0, left))
-        after = held.time[self.rows] - held.time[self.rows - 1] if len(held) > self.rows else np.inf
-        return self._mapping.arrivals(held.take(slice(0, self.rows)), number, float(after), self.rows)
+            loaded = self._from(number, part if loaded is None else joined([loaded, part]))
+        self._loaded = loaded = loaded.take(slice(0, left))
+        after = loaded.time[self.rows] - loaded.time[self.rows - 1] if len(loaded) > self.rows else np.inf
+        return self._mapping.arrivals(loaded.take(slice(0, self.rows)), number, float(after), self.rows)
 
     def reaches(self, number: int) -> bool:
         """Return whether the block has all requests before request `number`."""
@@ -59,13 +59,13 @@ class Blocks:
         """Share of the requests whose addresses wrap around, among the requests that were read."""
         return self._wrapping / self._requests
 
-    def _from(self, number: int, held: RequestTrace | None) -> RequestTrace | None:
-        """Return the held requests from `number` on."""
-        if held is None:
+    def _from(self, number: int, loaded: RequestTrace | None) -> RequestTrace | None:
+        """Return the loaded requests from `number` on."""
+        if loaded is None:
             return None
-        before = min(number - self._first, len(held))
+        before = min(number - self._first, len(loaded))
         self._first += before
-        return held.take(slice(before, None))
+        return loaded.take(slice(before, None))
 
     def _next(self) -> RequestTrace:
         part = next(self._parts, None)

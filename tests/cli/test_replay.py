@@ -10,6 +10,7 @@ from storagekit.cli.main import app
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
 from storagekit.drive import load_drive
+from storagekit.simulation import segments
 
 SAMPLE = str(data_path("samples", "small.spc"))
 
@@ -23,6 +24,21 @@ def test_a_trace_on_an_sr_array_uses_all_its_disks():
     found = json.loads(result.stdout)
     assert found["requests"] == 2000 and len(found["utilization"]) == 6
     assert found["response_p50_ms"] < found["response_p99_ms"]
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        # the segments of the sample differ, because it is short
+        ((), ["segments 1", "simulated on one core: "]),
+        (("--sequential",), ["segments 1", "simulated on one core: sequential simulation was requested"]),
+    ],
+)
+def test_a_long_trace_says_why_it_is_not_simulated_in_parallel(options, lines, monkeypatch):
+    monkeypatch.setattr(segments, "LONG", 1000)
+    printed = [" ".join(line.split()) for line in run(*options).stdout.splitlines()]
+    for line in lines:
+        assert any(one.startswith(line) for one in printed)
 
 
 @pytest.mark.parametrize(

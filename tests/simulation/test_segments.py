@@ -1,5 +1,7 @@
 """Test that a trace in parallel segments gives the results of the requests simulated one after the other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import shared
@@ -7,9 +9,11 @@ from helpers import shared
 import storagekit as sk
 from storagekit.core import units
 from storagekit.simulation import segments
-from storagekit.simulation.segments import SAME, SegmentsDiffer, Stretch, why_not
+from storagekit.simulation.segments import SAME, SegmentBatch, SegmentsDiffer, reason_not_parallel
+from storagekit.workload.recorded import TraceMapping
 from storagekit.workload.trace import read
 from storagekit.workload.trace.records import RequestTrace
+from storagekit.workload.trace.stored import outline_of
 
 REQUESTS = 12_000
 # requests that a segment simulates before those it counts
@@ -47,7 +51,14 @@ def short_segments(monkeypatch):
     monkeypatch.setattr(segments, "ROWS", 2**13)
     monkeypatch.setattr(segments, "TOGETHER", 4500)
     # the tests have fewer requests for each segment than real traces
-    monkeypatch.setattr(segments, "_lanes", lambda system: 8)
+    monkeypatch.setattr(segments, "_per_batch", lambda system: 8)
+
+
+def reason(model: sk.System, requests: int, depth: int | None = None) -> str:
+    """Return why a replay of `requests` requests is not simulated in parallel segments."""
+    outline = replace(outline_of(poisson(240, 10)), requests=requests)
+    capacity = int(model.placement.capacity(model.drive))
+    return reason_not_parallel(model, TraceMapping(outline, capacity, depth=depth))
 
 
 def agree(trace, model, most_changed: float, **more):
@@ -120,20 +131,20 @@ def test_a_drive_without_an_access_prevents_segments(short_segments):
 
 def test_what_depends_on_earlier_requests_prevents_segments():
     long = segments.LONG
-    assert why_not(system(), long, None) == ""
-    assert "fewer" in why_not(system(), long - 1, None)
-    assert "closed loop" in why_not(system(), long, 4)
+    assert reason(system(), long) == ""
+    assert "fewer" in reason(system(), long - 1)
+    assert "closed loop" in reason(system(), long, 4)
     for model, name in (
         (system(cache=sk.cache.BrickLRU.sized(units.MB, bricks=4)), "BrickLRU"),
         (system(sk.dispatch.LARD()), "LARD"),
         (system(condition=sk.faults.FaultSchedule(sk.faults.outage(1, 0, 10))), "FaultSchedule"),
     ):
-        assert name in why_not(model, long, None)
+        assert name in reason(model, long)
 
 
 def test_many_drives_need_more_requests(short_segments):
-    assert why_not(system(), REQUESTS, None) == ""
-    assert "fewer" in why_not(system(drives=400), REQUESTS, None)
+    assert reason(system(), REQUESTS) == ""
+    assert "fewer" in reason(system(drives=400), REQUESTS)
 
 
 def test_a_checkpoint_prevents_segments(short_segments, tmp_path):
@@ -141,57 +152,58 @@ def test_a_checkpoint_prevents_segments(short_segments, tmp_path):
     assert found.attrs["segments"] == 1 and "checkpoint" in found.attrs["not_parallel"]
 
 
-def continues(stretch: Stretch) -> bool:
+def continues(batch: SegmentBatch) -> bool:
     try:
-        stretch.require_continuous(None)
+        batch.require_continuous(None)
     except SegmentsDiffer:
         return False
     return True
 
 
-def stretch_of_two() -> Stretch:
+def batch_of_two() -> SegmentBatch:
     """Two segments whose second one has the response times of the first, of 10 to 20 ms, at ten requests a second."""
-    stretch = Stretch(np.array([0, 100, 200]), 40, np.arange(300) / 10)
-    stretch._accessed[:] = True
-    stretch.response[0, :100] = np.linspace(0.01, 0.02, 100)
-    stretch.response[1, :40] = stretch.response[0, 60:100]
-    return stretch
+    batch = SegmentBatch(np.array([0, 100, 200]), 40, np.arange(300) / 10)
+    batch._accessed[:] = True
+    batch.response[0, :100] = np.linspace(0.01, 0.02, 100)
+    batch.response[1, :40] = batch.response[0, 60:100]
+    return batch
 
 
 def test_a_segment_continues_if_enough_successive_response_times_agree():
-    stretch = stretch_of_two()
-    assert continues(stretch)
+    batch = batch_of_two()
+    assert continues(batch)
     # ten successive requests are a quarter, and they are the last ones
-    stretch.response[1, :30] += 1e-3
-    assert continues(stretch)
-    stretch.response[1, 30] += 2 * SAME
-    assert not continues(stretch)
+    batch.response[1, :30] += 1e-3
+    assert continues(batch)
+    batch.response[1, 30] += 2 * SAME
+    assert not continues(batch)
 
 
 def test_each_drive_has_an_access():
-    stretch = stretch_of_two()
-    stretch._accessed[1] = False
+    batch = batch_of_two()
+    batch._accessed[1] = False
     with pytest.raises(SegmentsDiffer, match="a drive has no access before request 100"):
-        stretch.require_continuous(None)
+        batch.require_continuous(None)
 
 
-def test_the_requests_in_the_system_are_equal():
-    stretch = stretch_of_two()
-    # request 65 is still in the system at request 100, and it is so in both segments, or only in one of them
-    stretch.response[0, 65] = 10.0
-    assert not continues(stretch)
-    stretch.response[1, 5] = 10.0
-    assert continues(stretch)
-    stretch.response[0, 65] = 0.01
-    assert not continues(stretch)
-
-
-def test_no_request_from_before_the_segment_is_in_the_system():
-    stretch = stretch_of_two()
-    stretch.response[0, 50] = 10.0
-    assert not continues(stretch)
-    stretch.response[0, 50] = 4.9
-    assert continues(stretch)
+@pytest.mark.parametrize(
+    ("request_number", "before", "after", "expected"),
+    [
+        # a request that is still in the system at request 100, in the first segment, in both, or in the second
+        (65, 10.0, 0.01, False),
+        (65, 10.0, 10.0, True),
+        (65, 0.01, 10.0, False),
+        # an older request than the segment has, which completes after request 100 or before it
+        (50, 10.0, None, False),
+        (50, 4.9, None, True),
+    ],
+)
+def test_the_requests_in_the_system_are_equal(request_number, before, after, expected):
+    batch = batch_of_two()
+    batch.response[0, request_number] = before
+    if after is not None:
+        batch.response[1, request_number - 60] = after
+    assert continues(batch) == expected
 
 
 def test_an_overloaded_drive_with_few_requests_is_noticed(short_segments):
@@ -226,6 +238,11 @@ def test_drives_that_do_not_rotate(short_segments):
     agree(poisson(240), model, 0.0)
 
 
+def test_asynchronous_writes(short_segments):
+    trace = poisson(240)
+    agree(replace(trace, asynchronous=~trace.read), system(), 0.0)
+
+
 @pytest.mark.parametrize("schedule", [sk.schedule.LOOK(), sk.schedule.FCFS()])
 def test_other_schedules(schedule, short_segments):
     copies = sk.placement.Declustered(4, 2)
@@ -234,16 +251,16 @@ def test_other_schedules(schedule, short_segments):
 
 def test_writes_that_complete_early_and_hedged_reads_prevent_segments():
     long = segments.LONG
-    assert "ReceivingBrick" in why_not(system(write=sk.write.ReceivingBrick()), long, None)
-    assert "Hedged" in why_not(system(sk.dispatch.Hedged()), long, None)
+    assert "ReceivingBrick" in reason(system(write=sk.write.ReceivingBrick()), long)
+    assert "Hedged" in reason(system(sk.dispatch.Hedged()), long)
 
 
 @pytest.mark.parametrize("drives", [2, 12, 128, 1000])
 @pytest.mark.parametrize("width", [2, 32, 1024, 4096])
 def test_segments_are_long_enough_to_be_compared(width, drives, monkeypatch):
-    monkeypatch.setattr(segments, "width", lambda lanes, slots: width)
-    before, lanes = segments._before(system(drives=drives)), segments._lanes(system(drives=drives))
-    assert 1 <= lanes <= width and lanes * 4 * before <= segments.TOGETHER
+    monkeypatch.setattr(segments, "width", lambda runs, slots: width)
+    before, count = segments._before(system(drives=drives)), segments._per_batch(system(drives=drives))
+    assert 1 <= count <= width and count * 4 * before <= segments.TOGETHER
 
 
 @pytest.mark.slow
