@@ -286,6 +286,6 @@ def test_real_traces(parts, requests, before, protocol, monkeypatch):
         sk.schedule.SATF(),
         slots=1024,
     )
-    # The angles differ by 1.5 us from rounding. A sector that is just missed, or another order of two accesses of almost equal
-    # length, changes the response times of the rest of a burst; the Poisson requests above have no such bursts.
+    # The angles differ by 1.5 us from rounding. A sector that is just missed, or another order of two accesses of almost
+    # equal length, changes the response times of the rest of a burst; the Poisson requests above have no such bursts.
     agree(read(shared("traces", *parts), requests=requests), model, 0.02)
