@@ -9,6 +9,7 @@ and run in one batch. Every component needs a row in `MAKERS`; `without_a_maker`
 import argparse
 import hashlib
 import importlib
+import math
 import pkgutil
 import random
 import time
@@ -334,7 +335,8 @@ def _condition(draws: Draws) -> FaultSchedule:
         2: (outage(brick, begins, begins + later),),
         3: (outage(brick, begins),),
     }
-    return FaultSchedule(*slowdowns[kind], timeout=draws.number.choice([0.05, 0.5]))
+    timeout, detection = draws.number.choice([(0.05, math.inf), (0.05, 0.0), (0.5, math.inf), (0.5, None)])
+    return FaultSchedule(*slowdowns[kind], timeout=timeout, detection=detection)
 
 
 def scenario(structure: int, setting: int) -> Scenario:

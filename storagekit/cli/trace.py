@@ -163,12 +163,20 @@ class Bricks:
     ] = 0.0
     slow: Slow = None
     stop: Stop = None
+    detection: Annotated[
+        float,
+        typer.Option(
+            help="Time in seconds after which clients detect that a brick has stopped (--stop). Until then, a request for "
+            "this brick waits for a time-out of 1 s; later it is sent to another brick at once."
+        ),
+    ] = 1.0
 
     def require_valid(self) -> None:
         """Raise InputError for impossible values, before a long trace is read."""
-        from storagekit.core.validation import COUNT
+        from storagekit.core.validation import COUNT, SPAN
 
         COUNT("replicas", self.replicas)
+        SPAN("detection", self.detection)
         self._condition()
 
     def system(self, drive, schedule, slots: int, service: Callable):
@@ -191,7 +199,7 @@ class Bricks:
         )
 
     def _condition(self):
-        return _condition(self.slow or [], self.stop or [], self.replicas)
+        return _condition(self.slow or [], self.stop or [], self.detection, self.replicas)
 
 
 @trace_options
@@ -230,7 +238,7 @@ def replay(
 
     On an SR-Mirror (--layout), reads and the first copies of writes go to the nearest idle head. The other copies are written
     in idle time. On a RAID level or a code, a write completes when its copies, or its data and parity, are on disk. With
-    --layout, --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no effect.
+    --layout, --replicas, --dispatch, --write, --latency, --cache-mb, --slow, --stop and --detection have no effect.
     """
     from storagekit.cli.catalogue import schedulers
     from storagekit.drive import load_buffered, load_drive
@@ -271,7 +279,7 @@ def dispatcher_of(name: str, latency: float, speeds: list[float], service: Calla
 def service_of(drive, size: float, speeds: list[float]) -> tuple[float, ...]:
     """Return the mean service time in seconds of an access of `size` bytes on each brick.
 
-    A brick in an outage counts as a brick at full speed, because dispatchers have no information about outages.
+    A brick in an outage counts as a brick at full speed, because dispatchers do not detect outages.
     """
     from storagekit.analytic.forkjoin import Disk
 
@@ -286,8 +294,8 @@ def _memory(cache_mb: float, bricks: int, dispatch: str):
     return BrickLRU.sized(cache_mb * MB, bricks=max(bricks, 1), central=int(dispatch == "central"))
 
 
-def _condition(slow: list[str], stop: list[str], bricks: int):
-    """Return the faults that --slow and --stop describe, and the speed of each brick."""
+def _condition(slow: list[str], stop: list[str], detection: float, bricks: int):
+    """Return the faults that --slow, --stop and --detection describe, and the speed of each brick."""
     from storagekit.faults import FaultSchedule, Slowdown, outage
 
     speeds = [1.0] * max(bricks, 1)
@@ -300,7 +308,7 @@ def _condition(slow: list[str], stop: list[str], bricks: int):
     for given in stop:
         brick, (first, last) = _pair(given, "--stop", "BRICK=FIRST-LAST, for example 0=1000-2000", int, _range)
         slowdowns.append(outage(brick, first, last))
-    return FaultSchedule(*slowdowns), speeds
+    return FaultSchedule(*slowdowns, detection=detection), speeds
 
 
 def _range(text: str) -> tuple[int, int]:

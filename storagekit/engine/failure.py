@@ -1,5 +1,7 @@
 """Outages of bricks: the accesses of a brick are lost, and clients send a request again if no other brick serves it.
 
+Clients detect an outage some time after it begins. Until then, requests that need the brick wait for a time-out.
+
 References
 ----------
 dsptf, section 3.
@@ -12,7 +14,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import BrickStopped, CompletionRule
-from storagekit.core.batching import INSTANT, bit, bit_is_set, count, first_true, index_of, pick, row_index, union
+from storagekit.core.batching import (
+    INSTANT,
+    bit,
+    bit_is_set,
+    count,
+    first_true,
+    index_of,
+    min_row,
+    pick,
+    row_index,
+    union,
+)
 from storagekit.engine.answer import Underway, enough_of, size, when_stopped
 from storagekit.engine.state import NO_REQUEST, Drives, State, tell
 from storagekit.engine.system import Scenario
@@ -50,8 +63,8 @@ def sending_of(
 ) -> Sending:
     """Return the bricks that receive a request if bricks are down.
 
-    If the brick at which a request enters is down, the client sends the request to the other bricks after a time-out.
-    Clients do not store which bricks are down.
+    If the brick at which a request enters is down, the client sends the request to the other bricks: at once if it has
+    detected the outage, otherwise after a time-out.
 
     Parameters
     ----------
@@ -81,8 +94,8 @@ def sending_of(
     down = state.condition.down & system.condition.stopped_now(
         after, system.brick_of(row_index(system.drives, state.drives.wake))
     )
-    holds = bit_is_set(system.placement.parts_of(place), part) & ~down
-    alive = union(jnp.where(holds, bit(part), jnp.uint32(0)))
+    holds = bit_is_set(system.placement.parts_of(place), part)
+    alive = union(jnp.where(holds & ~down, bit(part), jnp.uint32(0)))
     needed = system.placement.needed_of(place)
     fails = system.dispatch.fails(wanted.routed, wanted.receiving, alive, needed)
     late = jnp.where(request.read, fails, ~bit_is_set(alive, wanted.receiving))
@@ -90,7 +103,10 @@ def sending_of(
     kept = enough_of(scenario, wanted.routed & alive, alive, needed)
     routed = jnp.where(late | (wanted.routed & alive == 0), again, kept)
     receiving = jnp.where(bit_is_set(alive, wanted.receiving), wanted.receiving, index_of(alive))
-    return Sending(routed, receiving, wanted.sent + jnp.where(late, system.condition.timeout, 0.0), alive)
+    # the last outage to be detected among the bricks that hold the data
+    detected = -min_row(jnp.where(holds & down, -state.condition.undetected, jnp.inf))
+    resent = jnp.minimum(wanted.sent + system.condition.timeout, jnp.maximum(detected, wanted.sent))
+    return Sending(routed, receiving, jnp.where(late, resent, wanted.sent), alive)
 
 
 def foreseen(
@@ -125,10 +141,10 @@ def foreseen(
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tuple[State, Int[Array, "1 *batch"]]:
     """Stop a brick whose outage begins, and wake the drives of bricks whose outages end.
 
-    One event stops at most one brick. After a time-out, clients send three kinds of reads again, to the other bricks:
-    reads that the brick had claimed, reads that waited at no other brick, and reads that wait for a lost access to read
-    their data into memory. A write completes without the parts on the brick, and these parts are not written later. An
-    access counts as complete if its brick has already chosen the next access.
+    One event stops at most one brick. After a time-out, or when they detect the outage, clients send three kinds of reads
+    again, to the other bricks: reads that the brick had claimed, reads that waited at no other brick, and reads that wait
+    for a lost access to read their data into memory. A write completes without the parts on the brick, and these parts are
+    not written later. An access counts as complete if its brick has already chosen the next access.
 
     Parameters
     ----------
@@ -172,6 +188,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     lost = there & slots.read & ((jnp.isinf(answer) & unserved) | fetching)
     written = when_stopped(scenario, state, rule, waiting, answer, others, now)
     again = enough_of(scenario, system.dispatch.again(alive, slots.rule.counted), alive, rule.needed)
+    resent = jnp.minimum(slots.sent + system.condition.timeout, now + system.condition.detection)
     slots = slots._replace(
         waiting=jnp.where(lost, again, waiting),
         rule=CompletionRule(jnp.where(lost, again, rule.counted), rule.needed),
@@ -179,11 +196,14 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
         answer=jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, answer)),
         latest=jnp.where(aborted & there, others.last, slots.latest),
         receiving=receiving,
-        sent=jnp.where(lost, jnp.maximum(slots.sent + system.condition.timeout, now), slots.sent),
+        sent=jnp.where(lost, jnp.maximum(resent, now), slots.sent),
     )
     # idle drives wake, because the claim on an aborted part no longer prevents them from choosing the request
     drives = _woken(state.drives, down, before & ~stopped, count(lost | aborted) > 0, now)
-    state = state._replace(slots=slots, drives=drives, condition=state.condition._replace(down=down))
+    undetected = jnp.where(brick, now + system.condition.detection, state.condition.undetected)
+    state = state._replace(
+        slots=slots, drives=drives, condition=state.condition._replace(down=down, undetected=undetected)
+    )
     return tell(scenario, state, "stopped", BrickStopped(brick, lost, dropped)), count(lost)
 
 

@@ -12,13 +12,15 @@ from storagekit.component.events import Component, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
 from storagekit.core.errors import InputError
-from storagekit.core.validation import TIME, instance_of, require, require_seconds, traced
+from storagekit.core.validation import TIME, Validator, instance_of, require, require_seconds, traced
 from storagekit.drive import AbstractMechanics
 from storagekit.workload import Requests
 
 NEVER = np.iinfo(np.int32).max
 # Largest number of outages of a run: a cache distinguishes 8 generations of the memory of a brick.
 MOST_STOPS = 7
+# infinity: clients detect no outage
+_DETECTION = Validator(least=0, unit="s", endless=True)
 
 
 class Slowdown(eqx.Module):
@@ -101,11 +103,13 @@ def outage(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) -> 
 class FaultState(NamedTuple):
     """Private state of the fault schedule.
 
-    latest: number of the request that arrived last. down: mask of the drives whose outage has been processed.
+    latest: number of the request that arrived last. down: mask of the drives whose outage has been processed. undetected:
+    time in seconds until clients detect the outage of a drive that is down, at least 0; None if no brick ever stops.
     """
 
     latest: Int[Array, "1 *batch"]
     down: Bool[Array, "drive *batch"]
+    undetected: Float[Array, "drive *batch"] | None
 
 
 class FaultSchedule(Component):
@@ -122,6 +126,11 @@ class FaultSchedule(Component):
     timeout : float
         Time in seconds after which a client sends a request again if the request is neither completed nor in service,
         at most 600, by default 1. dsptf, section 3, describes the time-out but gives no value.
+    detection : float
+        Time in seconds after the start of an outage at which clients detect it; by default the time-out. From then until
+        the end of the outage, clients send the requests for this brick to other bricks at once. With infinity, clients
+        detect no outage, and each request for the brick waits for the time-out. Clients detect the end of an outage at
+        once.
 
     Raises
     ------
@@ -133,9 +142,15 @@ class FaultSchedule(Component):
     seeking: Float[AnyArray, "..."]
     turning: Float[AnyArray, "..."]
     timeout: Float[AnyArray, "..."]
+    detection: Float[AnyArray, "..."]
 
     def __init__(
-        self, *slowdowns: Slowdown, seeking: ArrayLike = 1.0, turning: ArrayLike = 1.0, timeout: ArrayLike = 1.0
+        self,
+        *slowdowns: Slowdown,
+        seeking: ArrayLike = 1.0,
+        turning: ArrayLike = 1.0,
+        timeout: ArrayLike = 1.0,
+        detection: ArrayLike | None = None,
     ):
         give = "a Slowdown(brick, speed), or outage(brick)"
         self.slowdowns = tuple(
@@ -143,6 +158,7 @@ class FaultSchedule(Component):
         )
         self.seeking, self.turning = named("seeking")(seeking), named("turning")(turning)
         self.timeout = named("client timeout")(timeout)
+        self.detection = self.timeout if detection is None else named("detection time")(detection)
 
     def __check_init__(self):
         for name, part in (("seeking", self.seeking), ("turning", self.turning)):
@@ -153,6 +169,8 @@ class FaultSchedule(Component):
         if not traced(self.timeout):
             TIME.each("client timeout", self.timeout)
             require_seconds("client timeout", self.timeout, "time-out")
+        if not traced(self.detection):
+            _DETECTION.each("detection time", self.detection)
 
     def check(self, facts):
         for slowdown in self.slowdowns:
@@ -194,7 +212,13 @@ class FaultSchedule(Component):
         if not self.varies:
             return None
         down = jnp.zeros((sizes.drives, *sizes.lanes), bool)
-        return FaultState(jnp.full((1, *sizes.lanes), -1, jnp.int32), down)
+        undetected = jnp.zeros(down.shape, jnp.float32) if self.stops else None
+        return FaultState(jnp.full((1, *sizes.lanes), -1, jnp.int32), down, undetected)
+
+    def elapse(self, private: FaultState | None, time: Float[Array, "1 *batch"]) -> FaultState | None:
+        if private is None or private.undetected is None:
+            return private
+        return private._replace(undetected=jnp.maximum(private.undetected - time, 0.0))
 
     def entered(self, private: FaultState | None, moment: RequestAdmitted) -> FaultState | None:
         return self.after(private, moment.request, moment.admitted)

@@ -42,6 +42,7 @@ EXTREME = [
     ("replay", TRACE, "--slow", "0=nan"),
     ("replay", TRACE, "--slow", "nan=0.5"),
     ("replay", TRACE, "--stop", "4294967296"),
+    ("replay", TRACE, "--detection", "-1"),
     ("plan", "schemes", "--disks", "2147483648", "--data-tb", "1"),
     ("plan", "size", "--most-disks", "99999999999999999999"),
     ("plan", "sessions", "--rate-mb", "1", "--agents", "4294967296"),

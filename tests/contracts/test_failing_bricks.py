@@ -108,7 +108,10 @@ def assert_invariants(scenario: Scenario, seed: int):
     return len(completed), int(hit.sum())
 
 
-stops = st.tuples(st.integers(0, BRICKS - 1), st.integers(1, 150), st.integers(1, 150))
+# brick, first request and length of the outage, and time after which clients detect it
+stops = st.tuples(
+    st.integers(0, BRICKS - 1), st.integers(1, 150), st.integers(1, 150), st.sampled_from([0.0, 0.05, np.inf])
+)
 SETTINGS = {
     "copies": st.sampled_from([2, 4]),
     "read_share": st.floats(0, 1),
@@ -120,8 +123,9 @@ SETTINGS = {
 
 
 def failing(stop, slow) -> FaultSchedule:
-    brick, first, length = stop
-    return FaultSchedule(Slowdown(brick, 0.0, first, first + length), Slowdown((brick + 1) % BRICKS, slow), timeout=0.2)
+    brick, first, length, detection = stop
+    stopped, slowed = Slowdown(brick, 0.0, first, first + length), Slowdown((brick + 1) % BRICKS, slow)
+    return FaultSchedule(stopped, slowed, timeout=0.2, detection=detection)
 
 
 @settings(max_examples=40, derandomize=True)
@@ -156,6 +160,6 @@ def test_writes_in_a_closed_loop(completion, copies, read_share, capacity, stop,
 def test_memory_is_used():
     """The checks above are not empty: reads hit, in several bricks."""
     arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), 0.8), 100.0)
-    whole = Scenario(system(DSPTF(50e-6), Immediate(), failing((0, 50, 50), 0.5), 8 * BLOCK, 4), arrivals)
+    whole = Scenario(system(DSPTF(50e-6), Immediate(), failing((0, 50, 50, np.inf), 0.5), 8 * BLOCK, 4), arrivals)
     completed, hits = assert_invariants(whole, 1)
     assert completed > 80 and hits > 10

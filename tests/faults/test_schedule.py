@@ -6,14 +6,15 @@ from helpers import assert_refused, responses
 
 from storagekit.cache import BrickLRU
 from storagekit.core.batching import MOST_WHOLE
-from storagekit.dispatch import DSPTF, Central, Hashing
+from storagekit.dispatch import DSPTF, Broadcast, Central, Hashing
 from storagekit.drive import Mixed, RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Runner, Scenario, System, keys
 from storagekit.engine.run import CHUNK
 from storagekit.faults import FaultSchedule, Slowdown, outage
 from storagekit.placement import Coded, Replicas
 from storagekit.schedule import FCFS, SATF
-from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
+from storagekit.simulation import sweep
+from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, Background, FirstCopy, Immediate, ReceivingBrick
 
 MS = 1e-3
@@ -114,22 +115,67 @@ def test_hashed_reads_wait_for_the_timeout(unfold, recorded):
 
 
 @pytest.mark.parametrize(
+    ("detection", "expected", "resent"),
+    [(np.inf, (10, 30, 30), 2), (None, (10, 30, 10), 1), (5 * MS, (10, 15, 10), 1)],
+    ids=["never", "time-out", "sooner"],
+)
+@pytest.mark.parametrize(
     ("dispatch", "targets"),
     [(Central((1, 1, 2)), (0, 1)), (Hashing(), (0, 1)), (Central((2, 1, 1)), (1, 2))],
     ids=["central", "hashing", "others"],
 )
-def test_a_read_of_several_bricks_is_sent_again_if_one_of_them_is_down(unfold, recorded, dispatch, targets):
+def test_a_read_of_several_bricks_is_sent_again_if_one_of_them_is_down(
+    unfold, recorded, dispatch, targets, detection, expected, resent
+):
     """Read two of three fragments of 10 sectors each.
 
-    The higher of the two target bricks stops at read 1, in which it takes part. The read is sent again after 20, to the
-    lowest bricks in service. The same happens to read 2, which reached only one of the targets.
+    The higher of the two target bricks stops at read 1, in which it takes part. The read is sent again after 20, or when
+    clients detect the outage, to the lowest bricks in service. The same happens to read 2, which reached only one of the
+    targets, unless clients have detected the outage. Read 2 is then sent to the bricks in service at once.
     """
     arrivals = recorded(np.array([0, 100, 200]) * MS, sectors=20)
-    fails = FaultSchedule(outage(targets[1], 1), timeout=20 * MS)
+    fails = FaultSchedule(outage(targets[1], 1), timeout=20 * MS, detection=detection)
     system = System(SERVER, Coded(2, 3), dispatch, FCFS(), condition=fails, slots=8)
     tally, reports = unfold(Scenario(system, arrivals))
-    assert responses(reports) == pytest.approx({0: 10, 1: 30, 2: 30}, abs=1e-3)
-    assert tally.resent.tolist() == [2]
+    assert responses(reports) == pytest.approx(dict(enumerate(expected)), abs=1e-3)
+    assert tally.resent.tolist() == [resent]
+
+
+def test_requests_go_to_other_bricks_once_an_outage_is_detected(unfold, recorded):
+    """Brick 0 stops when request 1 arrives, is back for request 5, and stops again when request 6 arrives.
+
+    The time-out is 20, and clients detect an outage after 48. Brick 1 serves all reads in time, but read 5.
+
+    12   read 1, hashed to brick 0, is lost and sent again at 32
+    45   read 2 is sent to brick 0 in vain, and again at 60, when the outage is detected
+    70   read 3, and write 4 at 90, are sent to brick 1 at once
+    120  brick 0 serves read 5
+    200  the second outage is not detected at once: read 7 at 210 is sent again at 230
+    """
+    arrivals = recorded(
+        np.array([0, 12, 45, 70, 90, 120, 200, 210, 260]) * MS, sectors=10, read=[True] * 4 + [False] + [True] * 4,
+        address_hash=[0, 0, 0, 0, 0, 0, 1, 0, 0],
+    )  # fmt: skip
+    fails = FaultSchedule(outage(0, 1, 5), outage(0, 6), timeout=20 * MS, detection=48 * MS)
+    tally, reports = unfold(Scenario(pair(Hashing(), fails, AllCopies()), arrivals))
+    expected = {0: 10, 1: 30, 2: 25, 3: 10, 4: 10, 5: 10, 6: 10, 7: 30, 8: 10}
+    assert responses(reports) == pytest.approx(expected, abs=1e-3)
+    assert tally.resent.tolist() == [3]
+    assert tally.served.ravel().tolist() == [2, 7]
+
+
+@pytest.mark.parametrize("dispatch", [Hashing(), Broadcast()], ids=lambda one: type(one).__name__)
+def test_no_read_of_four_of_six_fragments_waits_once_an_outage_is_detected(dispatch):
+    """One of six bricks is down from the start. With detection at once, no read waits for the time-out of 1 s."""
+
+    def system(detection):
+        condition = FaultSchedule(outage(0), detection=detection)
+        arrivals = PoissonArrivals(RandomRequests(FixedSize(4 * 512), 1.0), 20.0)
+        return Scenario(System(SERVER, Coded(4, 6), dispatch, FCFS(), condition=condition, slots=32), arrivals)
+
+    found = sweep(system, {"detection": [np.inf, 0.0]}, seeds=2, requests=500).response_quantile.sel(quantile=0.99)
+    never, at_once = found.transpose("detection", ...)
+    assert (never > 1).all() and (at_once < 0.1).all()
 
 
 @pytest.mark.parametrize(
@@ -214,6 +260,7 @@ def test_a_brick_returns_with_an_empty_cache(unfold, recorded):
         (lambda: Slowdown(-1, 0.5), "brick -1"),
         (lambda: Slowdown(0, 0.5, 5, 5), "a slowdown from request 5 to 5"),
         (lambda: FaultSchedule(timeout=0.0), "client timeout 0 s"),
+        (lambda: FaultSchedule(detection=-1.0), "detection time -1"),
         (lambda: FaultSchedule(seeking=2.0), "seeking 2"),
         (lambda: pair(Hashing(), FaultSchedule(Slowdown(2, 0.5))), "a slowdown of brick 2"),
         (lambda: pair(Hashing(), FaultSchedule(outage(0, 1), outage(1, 5))), "2 bricks are stopped simultaneously"),

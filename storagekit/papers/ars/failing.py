@@ -4,6 +4,7 @@ Times are in seconds.
 """
 
 import itertools
+import math
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -65,7 +66,7 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
     pairs = list(itertools.combinations(range(len(NODES)), 2))
     counts, where, ran = [], [], []
     for pair in pairs:
-        condition = FaultSchedule(*(outage(node) for node in pair), timeout=TIMEOUT)
+        condition = FaultSchedule(*(outage(node) for node in pair), timeout=TIMEOUT, detection=math.inf)
         scenario = cluster(
             ARS(clients=CLIENTS),
             synthetic("erasure-coded", load=LOAD),
@@ -209,7 +210,7 @@ def _away(most: int) -> Scenario:
 
     If `most` is 0, the patience of clients never ends, so that all values of `most` share a compiled program.
     """
-    away = FaultSchedule(outage(LARGEST, *AWAY), timeout=TIMEOUT)
+    away = FaultSchedule(outage(LARGEST, *AWAY), timeout=TIMEOUT, detection=math.inf)
     dispatch = ARS(clients=CLIENTS, extra=most or EXTRA, patience=TIMEOUT if most else ENDLESS)
     return cluster(dispatch, synthetic("erasure-coded", load=LOAD), condition=away, write=AllCopies())
 

@@ -1,5 +1,6 @@
 """Outage of a brick that has claimed reads, with and without lost claim messages (section 3), and the finding on it."""
 
+import math
 from collections.abc import Sequence
 
 import xarray as xr
@@ -64,7 +65,7 @@ def failing(
             DSPTF(LATENCY, delivery=Lossy(loss)),
             SATF(),
             Immediate(),
-            condition=FaultSchedule(stops, timeout=timeout),
+            condition=FaultSchedule(stops, timeout=timeout, detection=math.inf),
             drives=BRICKS,
             slots=SLOTS,
         )

@@ -40,7 +40,7 @@ VALID_CALLS = {
         lambda: {"time": 1e5, "at_once": 1, "detection": 3600.0, "shape": 1.0, "spares": 1, "refill": 1e5}
     ),
     "faults.rebuild_time": ValidCall(lambda: {"capacity": 2e13, "bandwidth": 2e8, "share": 0.5, "filled": 0.8}),
-    "faults.FaultSchedule": ValidCall(lambda: {"seeking": 1.0, "turning": 0.5, "timeout": 1.0}),
+    "faults.FaultSchedule": ValidCall(lambda: {"seeking": 1.0, "turning": 0.5, "timeout": 1.0, "detection": 2.0}),
     "faults.Slowdown": ValidCall(lambda: {"brick": 0, "speed": 0.5, "begins": 10, "ends": 100}),
     "faults.outage": ValidCall(lambda: {"brick": 0, "begins": 10, "ends": 100}),
 }
