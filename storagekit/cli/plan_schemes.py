@@ -81,6 +81,14 @@ Detection = Annotated[
     float, typer.Option(help="With --afr: mean time from a failure to the start of the rebuild, hours.")
 ]
 BitErrorRate = Annotated[float, typer.Option(help="With --afr: probability that a bit cannot be read, such as 1e-15.")]
+NodeFailureRate = Annotated[
+    float | None,
+    typer.Option(help="With --afr and --nodes: annual rate of failures of a node that destroy its disks, percent."),
+]
+RackFailureRate = Annotated[
+    float | None,
+    typer.Option(help="With --afr and --racks: annual rate of failures of a rack that destroy its disks, percent."),
+]
 AfterFailure = Annotated[bool, typer.Option("--after-failure", help="Add the response times while a disk is lost.")]
 RebuildRate = Annotated[
     float | None,
@@ -165,7 +173,8 @@ def schemes(
     data_tb: Annotated[float, typer.Option(help="Size of the data, 10^12 bytes.")],
     drive: DiskOrSSD = "cheetah9lp",
     size_kb: Annotated[
-        str | None, typer.Option(help="Request size in KB, by default 4, or sizes with fractions: 4:0.8,1024:0.2.")
+        str | None,
+        typer.Option(help="Request size in KB, by default 4, or sizes with shares or counts: 4:0.8,1024:0.2."),
     ] = None,
     read_share: Annotated[float | None, typer.Option(help="Share of reads, 0 to 1; by default 1.")] = None,
     rate: Annotated[float | None, typer.Option(help="Request rate, requests/s.")] = None,
@@ -202,6 +211,8 @@ def schemes(
     afr: FailureRate = None,
     detection_hours: Detection = 0.0,
     bit_error_rate: BitErrorRate = 0.0,
+    node_afr: NodeFailureRate = None,
+    rack_afr: RackFailureRate = None,
     after_failure: AfterFailure = False,
     rebuild_mb_s: RebuildRate = None,
     growth_data: GrowthData = 0.0,
@@ -400,8 +411,9 @@ def _further(answer, given: SimpleNamespace) -> dict[str, Callable]:
     )
     if wanted:
         answers["after_failure"] = lambda: answer.after_failure(rebuild_rate)
+    domains = _domain_failures(given)
     if loss is not None:
-        answers["durability"] = lambda: _durable(answer, **loss, rebuild_rate=rebuild_rate)
+        answers["durability"] = lambda: _durable(answer, **loss, **domains, rebuild_rate=rebuild_rate)
     if more or load:
         answers["growth"] = lambda: answer.growth(more, load)
     if given.buy_next or given.instead or given.cache or given.spare_days:
@@ -419,6 +431,21 @@ def _loss(afr: float | None, detection_hours: float, bit_error_rate: float) -> d
             "--detection-hours or --bit-error-rate without --afr: give the annual failure rate of a disk too"
         )
     return None
+
+
+def _domain_failures(given: SimpleNamespace) -> dict[str, Any]:
+    """Return the failures of nodes and racks as arguments of `durability`."""
+    from storagekit.faults import Failures
+
+    found = {}
+    for kind, places in (("node", given.nodes), ("rack", given.racks)):
+        annual = getattr(given, f"{kind}_afr")
+        if annual is None:
+            continue
+        if given.afr is None or places is None:
+            raise InputError(f"--{kind}-afr without --afr or --{kind}s: give both too")
+        found[f"{kind}_failures"] = Failures(annual / 100)
+    return found
 
 
 def _others(codes: list[str], declustered: list[str], copies: bool, simulated: bool) -> list:
@@ -448,7 +475,7 @@ def _report(answer, more: Mapping[str, Callable], check: int, charts: Path | Non
         _tell(answer, parts | {"check": checked}, drawn, as_json)
 
 
-def _durable(answer, annual: float, **others: float | None):
+def _durable(answer, annual: float, **others: Any):
     from storagekit.faults import Failures
 
     return answer.durability(Failures(annual), **others)

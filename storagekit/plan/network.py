@@ -142,6 +142,35 @@ class Network:
         require(racks <= self.racks, "racks", racks, f"at most {self.racks}")
         return _most_lost(group, self.nodes, self.racks if racks else self.nodes, nodes or racks)
 
+    @validate
+    def spread(self, group: Count) -> tuple[int | None, int | None]:
+        """Return the numbers of nodes and of racks over which the disks of each group are spread evenly.
+
+        The disks of a group are dealt as for `most_lost`.
+
+        Parameters
+        ----------
+        group : int
+            Number of disks of a group.
+
+        Returns
+        -------
+        nodes, racks : int or None
+            The numbers; None if some of these nodes, or of these racks, have more disks of the group than others.
+
+        Raises
+        ------
+        InputError
+            If the number is out of range.
+
+        Examples
+        --------
+        >>> from storagekit.plan import Network
+        >>> Network(4, 1.25e9, racks=2, rack_rate=2e9).spread(8), Network(4, 1.25e9).spread(6)
+        ((4, 2), (None, 1))
+        """
+        return _evenly(group, self.nodes, self.nodes), _evenly(group, self.nodes, self.racks)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a dictionary for JSON."""
         return {name: getattr(self, name) for name in ("nodes", "node_rate", "racks", "rack_rate")}
@@ -166,3 +195,13 @@ def _most_lost(group: int, nodes: int, places: int, failed: int) -> int:
     place = (begins + np.arange(rest)) % nodes % places
     counts = np.stack([np.bincount(row, minlength=places) for row in place]) + whole
     return int(np.sort(counts, axis=1)[:, -failed:].sum(axis=1).max())
+
+
+@lru_cache(maxsize=4096)
+def _evenly(group: int, nodes: int, places: int) -> int | None:
+    """Return the number of places over which each group is spread evenly, or None. places: number of nodes, or of racks."""
+    # a group may begin at any node
+    begins = range(nodes) if nodes % places or group < nodes else range(1)
+    counts = [np.bincount((begin + np.arange(group)) % nodes % places) for begin in begins]
+    shares = {tuple(np.unique(each[each > 0])) for each in counts}
+    return None if len(shares) > 1 or len(min(shares)) > 1 else group // int(min(shares)[0])

@@ -77,7 +77,8 @@ def schemes(
     data : float
         Amount of data in bytes.
     size : float or mapping of float to float
-        Request size in bytes, or a mapping from request sizes to their shares; by default 4 KB.
+        Request size in bytes, or a mapping from request sizes to their shares or counts, such as those of a histogram, which
+        are divided by their sum; by default 4 KB.
     read_share : float
         Share of reads, 0 to 1; by default 1.
     rate : float, optional

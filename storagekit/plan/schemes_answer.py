@@ -14,7 +14,7 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, YEAR
-from storagekit.core.validation import AMOUNT, COUNT, Count, Positive, Share, Span, instance_of, validate
+from storagekit.core.validation import AMOUNT, COUNT, Count, Positive, Share, Span, instance_of, optional, validate
 from storagekit.drive import SSD, Drive
 from storagekit.faults import Failures
 from storagekit.plan.answer import RankedAnswer, headline, html_table, milliseconds, require_feasible, text_table
@@ -52,6 +52,8 @@ _TENANT_COLUMNS = {"mean": "mean response time", "p99": "99th percentile of the 
 # heading of the table of the tenants
 _OF_TENANTS = "tenants of {}"
 Growth = Annotated[float, AMOUNT.up_to(10)]
+_FAILURES = instance_of(Failures, "the failures, such as sk.faults.Failures(0.01)")
+_DomainFailures = Annotated[Failures | None, optional(_FAILURES)]
 
 
 @dataclass(frozen=True)
@@ -259,6 +261,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         bit_error_rate: Share = 0.0,
         years: Positive = 1.0,
         rebuild_rate: RebuildRate | None = None,
+        node_failures: _DomainFailures = None,
+        rack_failures: _DomainFailures = None,
     ) -> DurabilityRanking:
         """Return the probability of a data loss of each scheme of the ranking.
 
@@ -278,6 +282,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         rebuild_rate : float, optional
             Rate of the rebuild, bytes restored a second. By default a rebuild uses the idle time of the disks, as in the
             ranking.
+        node_failures, rack_failures : Failures, optional
+            Failures of a node, and of a rack, of the network of the question, which destroy all its disks; by default none.
+            Groups are dealt to nodes and racks as for `tolerate_nodes`.
 
         Returns
         -------
@@ -287,7 +294,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         Raises
         ------
         InputError
-            If nothing is feasible, the load is a number of outstanding requests, or an argument is out of range.
+            If nothing is feasible, the load is a number of outstanding requests, an argument is out of range, or nodes fail
+            in a question without a network.
 
         Examples
         --------
@@ -306,7 +314,11 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "durability with outstanding: the time of a rebuild depends on the load of the disks; give rate instead of "
                 "outstanding"
             )
-        given = {"detection": detection, "at_once": at_once, "bit_error_rate": bit_error_rate, "years": years}
+        domains = {"node_failures": node_failures, "rack_failures": rack_failures}
+        for name, failures_of in domains.items():
+            if failures_of is not None and self.needs.network is None:
+                raise InputError(f"{name} without network: give the nodes, as in network=sk.plan.Network(4, 1.25e9)")
+        given = {"detection": detection, "at_once": at_once, "bit_error_rate": bit_error_rate, "years": years} | domains
         if rebuild_rate is None:
             return durability_of(self.needs, self.ranking, failures, **given)
         rebuilt = rebuilt_at(self.ranking, self.after_failure(rebuild_rate))

@@ -41,7 +41,7 @@ _MOST, _LONGEST = 32, 40
 def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
     """Return the request sizes in bytes with their shares, which add up to 1.
 
-    size: one size, or a mapping from sizes to shares.
+    size: one size, or a mapping from sizes to shares or counts.
     """
     given = [*size.items()] if isinstance(size, Mapping) else [(size, 1.0)]
     if not given:
@@ -73,7 +73,8 @@ class Tenant:
     rate : float
         Rate of Poisson arrivals, requests a second, at least 1e-9.
     size : float or mapping of float to float
-        Request size in bytes, or a mapping from request sizes to their shares; by default 4 KB.
+        Request size in bytes, or a mapping from request sizes to their shares or counts, which are divided by their sum;
+        by default 4 KB.
     read_share : float
         Share of reads, 0 to 1; by default 1.
     mean, p99 : float, optional

@@ -106,6 +106,18 @@ def test_the_annual_failure_rate_adds_the_probability_of_data_loss(storagekit):
     assert status == 2 and "without --afr: give the annual failure rate of a disk too" in refused
 
 
+def test_nodes_and_racks_that_fail(storagekit):
+    asked = [*ASKED, "--rate", "300", "--tolerate", "1", "--afr", "1.4", "--nodes", "4:1250"]
+    _, text, _ = storagekit(*asked, "--node-afr", "1", "--json")
+    found = {one["scheme"]: one for one in json.loads(text)["durability"]["ranking"]}
+    assert found["RAID 6, 10+2"]["loss_probability"] == pytest.approx(1 - 0.99**4, rel=0.01)
+    _, text, _ = storagekit(*asked, "--racks", "2:4000", "--rack-afr", "2")
+    assert "A failure of a rack destroys all disks in it." in text
+    for wrong in (["--nodes", "4:1250", "--node-afr", "1"], ["--afr", "1", "--nodes", "4:1250", "--rack-afr", "1"]):
+        status, _, refused = storagekit(*ASKED, "--rate", "300", *wrong)
+        assert status == 2 and "-afr without --afr or --" in refused
+
+
 def test_a_declustered_code_is_asked_for_by_its_numbers(storagekit):
     status, text, _ = storagekit(*ASKED, "--rate", "300", "--tolerate", "2", "--declustered", "8+2")
     assert status == 0 and "declustered code, 8+2, 2 spares distributed" in text

@@ -3,12 +3,15 @@
 from itertools import combinations
 
 import pytest
+from helpers import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
 import storagekit as sk
+from storagekit.analytic.durability import durability
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB
+from storagekit.faults import Domain, Failures, Redundancy, ReliabilityModel, Repair
 from storagekit.plan import Code, Network, ParityRAID, SRArrays, schemes
 
 DRIVE = sk.load_drive("toshiba_mg10_20tb")
@@ -36,6 +39,60 @@ def test_the_most_lost_disks_are_those_of_the_worst_failure(group, nodes, racks,
             worst = max(worst, sum(place in lost for place in where))
     network = Network(nodes, 1e9, racks, 1e9 if racks > 1 else None)
     assert network.most_lost(group, **{"racks" if of_racks else "nodes": failed}) == worst
+
+
+@given(st.integers(1, 14), st.integers(1, 7), st.integers(1, 4))
+def test_groups_are_spread_evenly_if_every_used_place_has_as_many_disks(group, nodes, racks):
+    racks = min(racks, nodes)
+    found = []
+    for places in (nodes, racks):
+        used = set()
+        for begin in range(nodes):
+            where = [(begin + disk) % nodes % places for disk in range(group)]
+            used.add(tuple(sorted(where.count(place) for place in set(where))))
+        # all begins have the same numbers of disks in each place that they use
+        (counts,) = used if len(used) == 1 else [(1, 2)]
+        found.append(len(counts) if len(set(counts)) == 1 else None)
+    assert Network(nodes, 1e9, racks, 1e9 if racks > 1 else None).spread(group) == tuple(found)
+
+
+def durable(network: Network, **failures):
+    found = asked(tolerate=1, network=network).durability(Failures(0.014), rebuild_rate=20e6, **failures)
+    return found, {one.name: one for one in found.ranking}
+
+
+def test_failures_of_nodes_and_racks_are_those_of_a_model_with_domains():
+    network, often, seldom = Network(4, 1.25e9, 2, 4e9), Failures(0.05), Failures(0.02)
+    plain, with_both = durable(network)[1], durable(network, node_failures=often, rack_failures=seldom)[1]
+    # a mirror is on two nodes in two racks, and a group of twelve has three disks on each node
+    for name, nodes, redundancy in (("RAID 10", 2, Redundancy(1, 1, 6)), ("RAID 6, 10+2", 4, Redundancy(10, 2))):
+        domains = Domain("rack", 2, seldom), Domain("node", nodes, often)
+        model = ReliabilityModel(redundancy, Failures(0.014), Repair(plain[name].rebuild), domains)
+        found = with_both[name].loss_probability
+        assert found == pytest.approx(durability(model).loss_probability, rel=1e-9)
+        assert found > plain[name].loss_probability
+
+
+def test_a_node_with_more_disks_of_a_group_than_parities_loses_data_when_it_fails():
+    found, each = durable(Network(4, 1.25e9), node_failures=Failures(0.01))
+    # any of four nodes fails within a year with this probability, and two of eleven disks seldom fail
+    assert each["RAID 5, 11+1"].loss_probability == pytest.approx(1 - 0.99**4, rel=0.01)
+    assert each["RAID 5, 11+1"].durability.dominant.events == ("node fails",)
+    # a group of six has two disks on some nodes, and one on the others
+    assert "RAID 50, 2 x 5+1" in found.uneven and "not spread evenly over nodes or racks" in str(found)
+    assert "RAID 50, 2 x 5+1" in found.to_dict()["uneven"]
+    answer = asked(tolerate=1, network=Network(5, 1.25e9), families=Code(5, 1)).durability(
+        Failures(0.01), node_failures=Failures(0.01)
+    )
+    assert not answer.feasible and "divide the disks of a group" in str(answer)
+
+
+def test_nodes_fail_only_in_a_network():
+    answer = asked(tolerate=1)
+    assert_refused(
+        lambda: answer.durability(Failures(0.01), node_failures=Failures(0.01)), "node_failures without network"
+    )
+    assert_refused(lambda: answer.durability(Failures(0.01), rack_failures=0.01), "rack failures")
 
 
 def test_schemes_that_keep_the_data_by_hand():

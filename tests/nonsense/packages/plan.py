@@ -135,9 +135,11 @@ ANSWERS = {
             "bit_error_rate": 1e-15,
             "years": 2.0,
             "rebuild_rate": 1e6,
+            "node_failures": None,
+            "rack_failures": None,
         },
         through=method_of(kept, "durability"),
-        optional=("at_once", "rebuild_rate"),
+        optional=("at_once", "rebuild_rate", "node_failures", "rack_failures"),
     ),
     "plan.Change.gain_in": ValidCall(lambda: {"by": "capacity"}, through=method_of(change, "gain_in")),
     "plan.Change.helps_in": ValidCall(lambda: {"by": "capacity"}, through=method_of(change, "helps_in")),
@@ -311,6 +313,7 @@ VALID_CALLS = {
     ),
     "plan.Network.capacity": ValidCall(lambda: {"disks": 12}, through=Network(2, 1e9).capacity),
     "plan.Network.links": ValidCall(lambda: {"disks": 12}, through=Network(2, 1e9).links),
+    "plan.Network.spread": ValidCall(lambda: {"group": 6}, through=Network(2, 1e9).spread),
     "plan.Network.most_lost": ValidCall(lambda: {"group": 6, "nodes": 1}, through=Network(2, 1e9).most_lost),
     "plan.Tenant": ValidCall(
         lambda: {"name": "web", "rate": 100.0, "size": 64.0 * KB, "read_share": 0.7, "mean": 0.05, "p99": 0.2}
