@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from agreement.buffered_drive import BufferedDrive
-from helpers import shared
+from helpers import shared, slow_but
 
 from storagekit.calibrate.demerit import demerit
 from storagekit.calibrate.drive_check import demerit_by_class
@@ -74,7 +74,12 @@ def stream_of(first: np.ndarray, sectors: np.ndarray, reads: np.ndarray, pause: 
 ONE_TRACK = {"dec_rz26": 8, "atlas10k": 16}
 
 
-@pytest.mark.parametrize("name", [name for name in drive_names() if known_electronics(name)])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(
+        {"atlas10k", "dec_rz26", "hp_c2247a", "cheetah9lp"}, [name for name in drive_names() if known_electronics(name)]
+    ),
+)
 def test_random_streams_take_as_long_as_in_the_scalar_program(name):
     """Each of 1,800 requests agrees to 20 us."""
     drive = load_drive(name)

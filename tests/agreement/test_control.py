@@ -98,7 +98,7 @@ def test_mostly_reads(scalar, scheme, reading):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("reading", slow_but({"receiving", "all"}, ["first", "receiving", "all"]))
+@pytest.mark.parametrize("reading", slow_but({"all"}, ["first", "receiving", "all"]))
 def test_two_thirds_reads(scalar, scheme, reading):
     assert_agree(scalar, scheme, reading, 0.67, (2, 3, 8))
 
@@ -160,7 +160,7 @@ def test_the_witness_of_the_design(reading):
     assert found == pytest.approx(WITNESS[reading], rel=WITHIN)
 
 
-@pytest.mark.parametrize("reading", [pytest.param("at once", marks=pytest.mark.slow), "first", "receiving", "all"])
+@pytest.mark.parametrize("reading", slow_but({"receiving"}, READINGS))
 def test_the_gains_of_the_design(reading):
     dsptf, hashing = (engine(scheme, reading, 0.67, (2, 3, 8))[0] for scheme in SCHEMES)
     assert dsptf / hashing == pytest.approx(np.array(WITNESS_GAINS[reading]), rel=WITHIN)

@@ -19,7 +19,7 @@ SECONDS, WARM_UP = 15.0, 5.0
 ASKING = [Asking(0, (0,), 30, 30), Asking(1, (0,), 30, 30), Asking(1, (1,), 15, 15)]
 
 
-@pytest.mark.parametrize("weights", [(1, 1), (1, 2)])
+@pytest.mark.parametrize("weights", [pytest.param((1, 1), marks=pytest.mark.slow), (1, 2)])
 def test_rates_by_stream_and_brick(control, fair_control, weights):
     """The rates agree within one percent plus four standard errors."""
     scenario = shared_bricks(ASKING, weights=weights)

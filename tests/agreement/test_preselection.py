@@ -266,8 +266,16 @@ def expected(arrivals, write, protocol: PreselectionBids, code: tuple[int, int],
     return program.open(np.append(0.0, np.cumsum(np.asarray(window.gap, float))), requests, count)
 
 
-@pytest.mark.parametrize("arrivals", [LOOP, STREAM], ids=["closed", "open"])
-@pytest.mark.parametrize("writes", [[FirstCopy()], [Claimed()]], ids=["written", "claimed"])
+@pytest.mark.parametrize(
+    ("writes", "arrivals"),
+    [
+        ([FirstCopy()], LOOP),
+        ([Claimed()], STREAM),
+        pytest.param([FirstCopy()], STREAM, marks=pytest.mark.slow),
+        pytest.param([Claimed()], LOOP, marks=pytest.mark.slow),
+    ],
+    ids=["written-closed", "claimed-open", "written-open", "claimed-closed"],
+)
 def test_every_request_completes_when_the_program_completes_it(writes, arrivals):
     """Times agree within 1 us, at latencies of 0 to 1 ms, with drives choosing up to 4 ms ahead. Accesses take 0.01 to
     10 ms."""

@@ -86,14 +86,14 @@ WANTED, SLOTS, DRIVES = 400, 12, 4
 
 # by default, the rules that differ most; with -m slow the others
 CASES = [
-    pytest.param(place, write, marks=[] if number % 4 == 1 else pytest.mark.slow)
+    pytest.param(place, write, marks=[] if number % 9 == 1 else pytest.mark.slow)
     for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
 ] + [
     pytest.param(place, write, marks=[] if number == 1 else pytest.mark.slow)
     for number, (place, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
 ]
 STOPPING = [
-    pytest.param(place, write, marks=[] if number in (1, 7, 10) else pytest.mark.slow)
+    pytest.param(place, write, marks=[] if number in (1, 10) else pytest.mark.slow)
     for number, (place, write) in enumerate(product(SPARING, WRITES))
 ]
 

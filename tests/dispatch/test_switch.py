@@ -38,7 +38,9 @@ def response_times(dispatch, condition, outstanding) -> dict[int, float]:
 
 
 @pytest.mark.parametrize(
-    ("components", "condition", "outstanding"), [(COMPONENTS, None, 2), (FAILING, STOPS, 6)], ids=["all", "failing"]
+    ("components", "condition", "outstanding"),
+    [(COMPONENTS, None, 2), pytest.param(FAILING, STOPS, 6, marks=pytest.mark.slow)],
+    ids=["all", "failing"],
 )
 def test_a_selected_dispatcher_acts_as_itself(components, condition, outstanding):
     """The structure compiles once; only the number differs. Two requests are outstanding, so that a brick may be

@@ -110,7 +110,11 @@ def assert_close(ours, theirs, where):
             np.testing.assert_array_equal(one, other, location)
 
 
-@pytest.mark.parametrize("spread", [lambda drive: drive, per_run], ids=["shared numbers", "numbers of each run"])
+@pytest.mark.parametrize(
+    "spread",
+    [pytest.param(lambda drive: drive, marks=pytest.mark.slow), per_run],
+    ids=["shared numbers", "numbers of each run"],
+)
 @pytest.mark.parametrize("names", SETS, ids=" ".join)
 def test_every_row_is_the_drive_of_its_brick(names, spread):
     """There is one brick for a row, as when many bricks receive a request, and one for a run, as when one brick chooses."""

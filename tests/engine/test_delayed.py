@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import recorded_requests
+from helpers import recorded_requests, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -334,7 +334,7 @@ def test_few_slots_lose_nothing(layout, table, early, seed, read_share, gap):
     assert_drained(drained("few slots", layout, table, early, seed, read_share, gap))
 
 
-@pytest.mark.parametrize("name", ["central", "hashing", "at once"])
+@pytest.mark.parametrize("name", slow_but(["central", "at once"], ["central", "hashing", "at once"]))
 def test_other_dispatchers_and_completions_lose_nothing(name):
     for seed, layout in enumerate(LAYOUTS):
         for gap in (3e-4, 5e-3):

@@ -134,7 +134,7 @@ def served_and_ran(layout, arrivals, seeds=(3,)):
 
 
 @pytest.mark.parametrize("arrivals", [ClosedLoop(REQUESTS, 6), Threads(REQUESTS, 6)], ids=["loop", "threads"])
-@pytest.mark.parametrize("seeds", [(3,), (3, 4)], ids=["alone", "batch"])
+@pytest.mark.parametrize("seeds", [pytest.param((3,), marks=pytest.mark.slow), (3, 4)], ids=["alone", "batch"])
 def test_only_the_bricks_of_volumes_are_accessed(arrivals, seeds):
     """Of requests over the whole address space, half go to brick 0.
 

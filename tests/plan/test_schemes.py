@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from helpers import assert_refused, assert_told, heading
+from helpers import assert_refused, assert_told, heading, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheme_trials import random_needs, ranking_against_simulation
@@ -367,7 +367,7 @@ def test_a_check_simulates_the_first_scheme_and_reports_differences():
     assert any(row.get("simulated") == pytest.approx(check.rows[0].simulated / MS) for row in drawn_rows)
 
 
-@pytest.mark.parametrize("outstanding", [2, 24])
+@pytest.mark.parametrize("outstanding", slow_but([24], [2, 24]))
 def test_parity_in_a_closed_loop_agrees_with_simulation(outstanding):
     """Writes of 2+2 read the other data first, and those of 10+2 their old data and parity."""
     question = {"data": 60 * TB, "size": 16 * KB, "read_share": 0.7, "outstanding": outstanding, "tolerate": 2}
@@ -391,6 +391,7 @@ def test_a_check_describes_the_differences_and_their_reasons():
     assert len(overloaded.remarks) == 1 and "more requests arrived than were served" in overloaded.remarks[0]
 
 
+@pytest.mark.slow
 def test_the_recommended_scheme_is_near_the_best_simulated():
     """This is a reduced version of the hundred questions below."""
     found = ranking_against_simulation(random_needs(3, 5, disks=(8, 14)), seeds=2)

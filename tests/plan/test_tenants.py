@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import slow_but
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -266,7 +267,7 @@ def test_simulated_tenants_agree():
     assert rows["p99 of images"].simulated > rows["p99 of web"].simulated
 
 
-@pytest.mark.parametrize("streams", [[], [BACKUP]])
+@pytest.mark.parametrize("streams", slow_but([[BACKUP]], [[], [BACKUP]]))
 def test_many_tenants_are_checked_by_their_means(streams):
     """The simulation has quantiles of up to 12 streams."""
     answer = ranked(tenants=[Tenant(f"t{n}", 10.0) for n in range(13)], streams=streams, families=sk.plan.SRArrays())
@@ -371,6 +372,7 @@ def test_only_written_sizes_are_warned_about():
     assert not any("multiple of the sectors" in warning for warning in answer.warnings)
 
 
+@pytest.mark.slow
 def test_a_simulated_stream_of_full_stripes_agrees():
     """The data disks of a group divide each chunk, in the formula and in the simulation."""
     answer = ranked(rate=20.0, size=2.0**20, streams=[SequentialStream("backup", 60e6)])

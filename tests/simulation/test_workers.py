@@ -244,6 +244,7 @@ def test_a_lost_cluster_raises_one_line_and_finished_points_are_stored(cluster, 
     assert len(list((tmp_path / "store").glob("*.nc"))) == 1
 
 
+@pytest.mark.slow
 def test_local_workers_share_the_cores(here, small):
     """The work runs in two processes, and not in this one."""
     with local_workers(2) as client:

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from helpers import slow_but
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, Simulation, StripedSystem, Striping
 from storagekit.analytic.forkjoin.random_requests import Draws
@@ -143,7 +144,7 @@ def compared(system: StripedSystem, load: float, requests: int = 1_500) -> float
     return float(np.mean(fast) / np.mean(slow))
 
 
-@pytest.mark.parametrize("load", [0.2, 0.8])
+@pytest.mark.parametrize("load", slow_but([0.8], [0.2, 0.8]))
 @pytest.mark.parametrize("unit, disks, requests", [(32 * KB, 32, 1_000), (16 * KB, 8, 700), (4 * KB, 32, 250)])
 def test_where_disks_are_slow_packets_need_no_events(unit, disks, requests, load):
     system = StripedSystem(M2372K, Striping(MB, unit, disks), RING)
