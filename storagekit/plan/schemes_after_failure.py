@@ -23,7 +23,7 @@ from storagekit.plan.predicting import (
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
-from storagekit.plan.scheme import DegradedWork, Scheme
+from storagekit.plan.scheme import DegradedWork, Scheme, SpreadParity
 from storagekit.plan.streaming import background_of, used_share
 
 RebuildRate = Annotated[float, POSITIVE.up_to(1e12)]
@@ -205,7 +205,8 @@ def after_failure_of(
         ranking = tuple(sorted(found, key=lambda one: one.lost.mean))
     else:
         ranking = tuple(sorted(found, key=lambda one: (one.rebuilding.mean, one.lost.mean)))
-    return FailureRanking(rebuild_rate, ranking, tuple(unknown), _assumptions(needs, rebuild_rate, chunk))
+    spread = any(isinstance(one.prediction.scheme, SpreadParity) for one in ranking)
+    return FailureRanking(rebuild_rate, ranking, tuple(unknown), _assumptions(needs, rebuild_rate, chunk, spread))
 
 
 def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list[Prediction]:
@@ -214,7 +215,8 @@ def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list
     return [replace(one, rebuild=times.get(one.name, one.rebuild)) for one in predictions]
 
 
-def _assumptions(needs: Requirements, rebuild_rate: float | None, chunk: float) -> tuple[str, ...]:
+def _assumptions(needs: Requirements, rebuild_rate: float | None, chunk: float, spread: bool) -> tuple[str, ...]:
+    """Return the assumptions. spread: whether a scheme is a declustered code."""
     common = (
         *(["The network is not included."] if needs.network is not None else []),
         "One disk is lost. The response times are averages over all requests. Groups without a loss are as fast as before.",
@@ -233,6 +235,11 @@ def _assumptions(needs: Requirements, rebuild_rate: float | None, chunk: float) 
         "Nothing is restored yet, as at the beginning of the rebuild; later, response times are shorter.",
         "The rebuild has no priority. Its accesses arrive as a Poisson process. One that follows another one on a disk needs "
         "no seek.",
+        *(
+            ["A declustered code is rebuilt in many slices at once, so that all disks share the work."]
+            if spread
+            else []
+        ),
     )
 
 

@@ -314,7 +314,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
                 "durability with outstanding: the time of a rebuild depends on the load of the disks; give rate instead of "
                 "outstanding"
             )
-        domains = {"node_failures": node_failures, "rack_failures": rack_failures}
+        domains: dict[str, Any] = {"node_failures": node_failures, "rack_failures": rack_failures}
         for name, failures_of in domains.items():
             if failures_of is not None and self.needs.network is None:
                 raise InputError(f"{name} without network: give the nodes, as in network=sk.plan.Network(4, 1.25e9)")

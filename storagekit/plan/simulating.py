@@ -101,7 +101,7 @@ def simulate(
         seconds=seconds,
         warm_up=warm_up,
         measures=measures,
-        allow_held_up=True,
+        allow_blocked=True,
     )
     # The description of the first scenario does not describe the others.
     hidden = {"varied"} if len(scenarios) == 1 else {"varied", "scenario"}
@@ -250,7 +250,7 @@ def _queue(needs: Requirements, scheme: Scheme, mean: float) -> Depth | None:
     takes several times as long to simulate. It is not modelled if bricks claim requests, as with D-SPTF.
     """
     dispatch = scheme.dispatch()
-    if needs.queue_depth == 1 or needs.rate is None or dispatch.claims.competes or dispatch.withdraws_late:
+    if needs.queue_depth == 1 or needs.rate is None or dispatch.arbitration.competes or dispatch.withdraws_late:
         return None
     shape, writes = scheme.shape, 1 - needs.read_share
     accesses = needs.read_share * shape.ways + writes * max(shape.written, shape.read_first)
