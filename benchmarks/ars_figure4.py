@@ -25,7 +25,7 @@ def main(seeds: int = 64, requests: int = REQUESTS) -> None:
     data = fig4(Effort(seeds=seeds, requests=requests), protocols=FOUR, slots=SLOTS)
     seconds = time.perf_counter() - began
     print(f"{data.response.size} runs of {requests} requests: {seconds:.1f} s, compilation included")
-    print(f"{float(data.held_up.sum()):g} requests waited for one of {SLOTS} slots")
+    print(f"{float(data.blocked.sum()):g} requests waited for one of {SLOTS} slots")
     for protocol, means in (data.response.mean("seed") * 1e3).to_pandas().iterrows():
         print(f"{protocol:<12}" + "".join(f"{name} {value:.2f} ms  " for name, value in means.items()))
     state = Runner(cluster(PROTOCOLS[ADAPTIVE](), synthetic(), slots=SLOTS), keys([0])[:, 0], Record()).run.state

@@ -126,7 +126,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
     threads, streams, bricks = len(sharing.stream), len(sharing.weights), np.max(sharing.brick) + 1
     drives = bricks * sharing.disks
     slots, disk, cost = empty(threads), np.zeros(threads, np.int64), np.zeros(threads, np.int64)
-    tag, waiting, handed = np.zeros(threads), queues(bricks * streams, threads), queues(drives, threads)
+    tag, waiting, issued = np.zeros(threads), queues(bricks * streams, threads), queues(drives, threads)
     virtual, finish = np.zeros(bricks), np.zeros((streams, bricks))
     sent, then = np.zeros(streams), np.zeros((streams, bricks))
     at_work, served = np.zeros(bricks, np.int64), np.zeros((streams, bricks))
@@ -143,7 +143,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
             if number != NO_REQUEST:
                 who = take(waiting, number)
                 virtual[b] = tag[who]
-                put(handed, b * sharing.disks + disk[who], who)
+                put(issued, b * sharing.disks + disk[who], who)
                 at_work[b] += 1
         thread = ended if coming >= threads else coming
         coming += 1
@@ -152,13 +152,13 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
         tag[thread] = tagged(sharing, thread, cost[thread], virtual, finish, sent, then)
         if at_work[b] < sharing.depth:
             virtual[b] = tag[thread]
-            put(handed, b * sharing.disks + disk[thread], thread)
+            put(issued, b * sharing.disks + disk[thread], thread)
             at_work[b] += 1
         else:
             put(waiting, b * streams + sharing.stream[thread], thread)
         for k in range(b * sharing.disks, (b + 1) * sharing.disks):
-            if serving[k] == NO_REQUEST and handed.held[k]:
-                s = take(handed, k)
+            if serving[k] == NO_REQUEST and issued.held[k]:
+                s = take(issued, k)
                 needs, _ = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + now / drive.revolution)
                 serving[k], ends[k] = s, now + needs + slots.transfer[s]
                 cylinder[k], head[k] = slots.end_cylinder[s], slots.end_head[s]

@@ -47,7 +47,7 @@ from storagekit.dispatch import (
 )
 from storagekit.drive import AbstractDrive, Flash, Mixed, RateServer, ideal_drive, load_buffered
 from storagekit.engine import AbstractLog, Record, Runner, Scenario, System, stack
-from storagekit.engine.batch import lanes_of, steps
+from storagekit.engine.batch import batch_of, steps
 from storagekit.faults import FaultSchedule, Slowdown, outage
 from storagekit.placement import (
     RAID5,
@@ -475,12 +475,12 @@ def faults(structure: int, alone: bool) -> list[str] | None:
     found = list(broken(scenarios, ran))
     # the first five runs in another order, several times in one batch
     order = np.arange(RUNS)[::-1] % 5
-    in_batch = run(lanes_of(merged, order), key[:, order])
+    in_batch = run(batch_of(merged, order), key[:, order])
     found += [
         f"run {index}: differs in another batch" for at, index in enumerate(order) if differs(ran, in_batch, index, at)
     ]
     if alone:
-        one = run(lanes_of(merged, np.array([0])), key[:, :1])
+        one = run(batch_of(merged, np.array([0])), key[:, :1])
         found += ["run 0: differs when alone"] * differs(ran, one, 0, 0)
     return found
 

@@ -96,7 +96,7 @@ class AbstractArbitration(Component):
         return False
 
     @property
-    def answers_tell(self) -> bool:
+    def uses_completions(self) -> bool:
         """Return whether a completion may remove a request from the queue of a drive that has received no claim."""
         return False
 

@@ -209,17 +209,17 @@ class DSPTFClaims(AbstractArbitration):
 
     def init(self, sizes: StateSizes) -> Claims:
         def full(value, kind=jnp.float32):
-            return jnp.full((sizes.slots, *sizes.lanes), value, kind)
+            return jnp.full((sizes.slots, *sizes.batch), value, kind)
 
         never, nobody = full(jnp.inf), full(0, jnp.int32)
         return Claims(never, nobody, never, nobody, never, never, never, full(0, jnp.uint32), full(False, bool))
 
-    def entered(self, private: Claims, moment: RequestAdmitted) -> Claims:
-        into = moment.into
+    def on_admitted(self, private: Claims, event: RequestAdmitted) -> Claims:
+        into = event.into
         return private._replace(
             first=jnp.where(into, jnp.inf, private.first),
             bid=jnp.where(into, jnp.inf, private.bid),
-            deaf=jnp.where(into, self.delivery.deaf(moment.request), private.deaf),
+            deaf=jnp.where(into, self.delivery.deaf(event.request), private.deaf),
             contested=private.contested & ~into,
         )
 
@@ -269,8 +269,8 @@ class DSPTFClaims(AbstractArbitration):
             contested=private.contested | (at & contested),
         )
 
-    def stopped(self, private: Claims, moment: BrickStopped) -> Claims:
-        first, bid = (jnp.where(moment.lost, jnp.inf, field) for field in (private.first, private.bid))
+    def on_brick_stopped(self, private: Claims, event: BrickStopped) -> Claims:
+        first, bid = (jnp.where(event.lost, jnp.inf, field) for field in (private.first, private.bid))
         return private._replace(first=first, bid=bid)
 
     def stale_copies(self, private: Claims, waiting):

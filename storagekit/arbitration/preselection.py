@@ -142,7 +142,7 @@ class PreselectionBids(AbstractArbitration):
         return real(0)
 
     @property
-    def answers_tell(self):
+    def uses_completions(self):
         return True
 
     def begins(self, free):
@@ -156,11 +156,11 @@ class PreselectionBids(AbstractArbitration):
         return False
 
     def init(self, sizes: StateSizes) -> Bids:
-        never = jnp.full((sizes.parts, sizes.slots, *sizes.lanes), jnp.inf, jnp.float32)
-        return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.lanes), jnp.int32))
+        never = jnp.full((sizes.parts, sizes.slots, *sizes.batch), jnp.inf, jnp.float32)
+        return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.batch), jnp.int32))
 
-    def entered(self, private: Bids, moment: RequestAdmitted) -> Bids:
-        into, needed = moment.into, moment.placement.needed_of(moment.place)
+    def on_admitted(self, private: Bids, event: RequestAdmitted) -> Bids:
+        into, needed = event.into, event.placement.needed_of(event.place)
         return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
     def choosable_from(self, private: Bids, asked, receiving, part):
@@ -224,9 +224,9 @@ class PreselectionBids(AbstractArbitration):
         ahead = count(better_bid(claimed, part, pick(claimed, worst), worst)) + 1
         return worst, jnp.isfinite(highest) & (ahead >= needed)
 
-    def stopped(self, private: Bids, moment: BrickStopped) -> Bids:
+    def on_brick_stopped(self, private: Bids, event: BrickStopped) -> Bids:
         # Claims on requests that are sent again, and claims on aborted accesses, no longer count.
-        every = jnp.where(moment.lost, jnp.uint32(0xFFFFFFFF), moment.aborted)
+        every = jnp.where(event.lost, jnp.uint32(0xFFFFFFFF), event.aborted)
         return private.forgotten(
             jnp.stack([bit_is_set(every, jnp.int32(part)) for part in range(private.bid.shape[0])])
         )

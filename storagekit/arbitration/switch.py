@@ -13,7 +13,7 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
 
     Parameters
     ----------
-    members : sequence of AbstractArbitration
+    components : sequence of AbstractArbitration
         The protocols.
     index : int
         Number of the selected protocol, by default 0, the number of the first protocol.
@@ -28,47 +28,45 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
     kind: ClassVar[type] = AbstractArbitration
 
     def check(self, facts):
-        for member in self.members:
-            member.check(facts)
+        for one in self.components:
+            one.check(facts)
 
     @property
     def lead_time(self):
-        return self.decided(member.lead_time for member in self.members)
+        return self.decided(one.lead_time for one in self.components)
 
     @property
     def competes(self):
-        return any(member.competes for member in self.members)
+        return any(one.competes for one in self.components)
 
     @property
     def certain(self):
-        return self.decided(jnp.asarray(member.certain) for member in self.members)
+        return self.decided(jnp.asarray(one.certain) for one in self.components)
 
     @property
-    def answers_tell(self):
-        return any(member.answers_tell for member in self.members)
+    def uses_completions(self):
+        return any(one.uses_completions for one in self.components)
 
     def begins(self, free):
-        return self.decided(member.begins(free) for member in self.members)
+        return self.decided(one.begins(free) for one in self.components)
 
     def issues(self, begins, rotation):
-        return self.decided(member.issues(begins, rotation) for member in self.members)
+        return self.decided(one.issues(begins, rotation) for one in self.components)
 
     @property
     def network_latency(self):
-        return self.decided(member.network_latency for member in self.members)
+        return self.decided(one.network_latency for one in self.components)
 
     def choosable_from(self, private, asked, receiving, part):
-        return self.decided(
-            member.choosable_from(state, asked, receiving, part) for member, state in self.each(private)
-        )
+        return self.decided(one.choosable_from(state, asked, receiving, part) for one, state in self.each(private))
 
     def claim(self, private, claim):
         found = [
-            member.claim(state, claim._replace(made=claim.made & (self.index == number)))
-            for number, (member, state) in enumerate(self.each(private))
+            one.claim(state, claim._replace(made=claim.made & (self.index == number)))
+            for number, (one, state) in enumerate(self.each(private))
         ]
         verdicts, states = zip(*found, strict=True)
         return self.decided(verdicts), states
 
     def stale_copies(self, private, waiting):
-        return self.decided(member.stale_copies(state, waiting) for member, state in self.each(private))
+        return self.decided(one.stale_copies(state, waiting) for one, state in self.each(private))

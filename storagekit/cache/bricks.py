@@ -196,9 +196,9 @@ class BrickLRU(AbstractCache):
             raise InputError(f"{facts.drives} bricks, but only {self.bricks} have a cache: raise BrickLRU.bricks")
 
     def init(self, sizes: StateSizes) -> CacheContents:
-        table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)
-        first, count = (jnp.zeros((sizes.slots, *sizes.lanes), kind) for kind in (int, jnp.int32))
-        lost = jnp.zeros((sizes.drives, *sizes.lanes), jnp.int32) if sizes.stops else None
+        table = jnp.full((self.sets * self.ways, *sizes.batch), EMPTY, int)
+        first, count = (jnp.zeros((sizes.slots, *sizes.batch), kind) for kind in (int, jnp.int32))
+        lost = jnp.zeros((sizes.drives, *sizes.batch), jnp.int32) if sizes.stops else None
         return CacheContents(table, first + EMPTY, count, lost)
 
     def memory(self, brick: Int[Array, "1 *batch"]) -> CacheSets:
@@ -233,10 +233,10 @@ class BrickLRU(AbstractCache):
         part = jnp.where(here, sought.receiving, index_of(held))
         return LookUp(reads & (held != 0), part), private._replace(table=table)
 
-    def entered(self, private: CacheContents, moment: RequestAdmitted) -> CacheContents:
-        first, count = blocks_of(moment.request, self.sectors)
+    def on_admitted(self, private: CacheContents, event: RequestAdmitted) -> CacheContents:
+        first, count = blocks_of(event.request, self.sectors)
         return private._replace(
-            first=jnp.where(moment.into, first, private.first), count=jnp.where(moment.into, count, private.count)
+            first=jnp.where(event.into, first, private.first), count=jnp.where(event.into, count, private.count)
         )
 
     def same_data(self, private: CacheContents, request: Requests):
@@ -245,22 +245,22 @@ class BrickLRU(AbstractCache):
     def same_data_as(self, private: CacheContents, slot):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
-    def taken(self, private: CacheContents, moment: AccessStarted) -> CacheContents:
+    def on_access_started(self, private: CacheContents, event: AccessStarted) -> CacheContents:
         """Store the data that a disk reads in the memory of its brick, and drop this data from other bricks."""
-        served = bit(moment.part)
+        served = bit(event.part)
         none = jnp.zeros_like(served)
-        every = moment.placement.parts_of(moment.place)
-        made = moment.kept & moment.read
+        every = event.placement.parts_of(event.place)
+        made = event.kept & event.read
         kept = jnp.where(made, served, none)
         dropped = jnp.where(made, every & ~served, none)
-        first, count = pick(private.first, moment.slot), pick(private.count, moment.slot)
-        sought = Sought(moment.placement, served, moment.part, moment.place)
+        first, count = pick(private.first, event.slot), pick(private.count, event.slot)
+        sought = Sought(event.placement, served, event.part, event.place)
         _, table = self._visit(private, first, count, sought, none, kept, dropped)
         return private._replace(table=table)
 
-    def stopped(self, private: CacheContents, moment: BrickStopped) -> CacheContents:
+    def on_brick_stopped(self, private: CacheContents, event: BrickStopped) -> CacheContents:
         assert private.lost is not None
-        return private._replace(lost=private.lost + moment.bricks)
+        return private._replace(lost=private.lost + event.bricks)
 
     def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *batch"]:
         """Return the part whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""

@@ -110,7 +110,7 @@ class LRU(AbstractCache):
         return self.sectors * units.SECTOR
 
     def init(self, sizes: StateSizes) -> Int[Array, "row *batch"]:
-        return jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)
+        return jnp.full((self.sets * self.ways, *sizes.batch), EMPTY, int)
 
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *batch"], sought):
         first, count = blocks_of(request, self.sectors)

@@ -236,8 +236,8 @@ def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against
 
         The increase is STEP.
         """
-        lanes = values[:, None] + np.concatenate([np.zeros((values.size, 1)), STEP * np.eye(values.size)], axis=1)
-        return buffered_service(trace, drive, _with(start, names, lanes))
+        batch = values[:, None] + np.concatenate([np.zeros((values.size, 1)), STEP * np.eye(values.size)], axis=1)
+        return buffered_service(trace, drive, _with(start, names, batch))
 
     last: dict[bytes, ndarray] = {}
 

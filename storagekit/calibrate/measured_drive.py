@@ -190,9 +190,9 @@ def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics
     """
     buffer = electronics.buffer._replace(most_ahead=np.asarray(electronics.buffer.most_ahead, np.int32))
     electronics = jax.tree.map(_single, electronics._replace(buffer=buffer))
-    _, *lanes = np.broadcast_shapes((1, 1), *(leaf.shape for leaf in jax.tree.leaves(electronics) if np.ndim(leaf)))
+    _, *batch = np.broadcast_shapes((1, 1), *(leaf.shape for leaf in jax.tree.leaves(electronics) if np.ndim(leaf)))
     taken = _through_buffer(
-        BufferSegments(drive, electronics), _requests(trace, drive), _narrow(thinks(trace)), tuple(lanes)
+        BufferSegments(drive, electronics), _requests(trace, drive), _narrow(thinks(trace)), tuple(batch)
     )
     return np.asarray(taken, float)
 
@@ -392,19 +392,19 @@ def _requests(trace: RequestTrace, drive: Drive) -> BufferRequest:
 
 @eqx.filter_jit
 def _through_buffer(
-    segments: BufferSegments, requests: BufferRequest, think: Float[Array, "request"], lanes: tuple[int, ...]
+    segments: BufferSegments, requests: BufferRequest, think: Float[Array, "request"], batch: tuple[int, ...]
 ) -> Float[Array, "request *batch"]:
     """Return the service time of each request, in seconds."""
 
     def serve_next(state: tuple[BufferMemory, Array], asked: tuple[BufferRequest, Array]):
         (memory, angle), (request, pause) = state, asked
-        request, pause = jax.tree.map(lambda column: jnp.broadcast_to(column, (1, *lanes)), (request, pause))
+        request, pause = jax.tree.map(lambda column: jnp.broadcast_to(column, (1, *batch)), (request, pause))
         taken, memory = serve(segments, memory, angle, request)
         # Separate terms: the rounded sum would lose the fraction of a turn after a long pause.
         angle = angle + segments.drive.drift(taken) + segments.drive.drift(pause)
         return (memory.elapse(taken).elapse(pause), angle - jnp.floor(angle)), taken[0]
 
-    start = segments.init(lanes), jnp.zeros((1, *lanes), jnp.float32)
+    start = segments.init(batch), jnp.zeros((1, *batch), jnp.float32)
     return jax.lax.scan(serve_next, start, (requests, think))[1]
 
 

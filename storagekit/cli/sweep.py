@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 # the optional and the required definitions of a file
-_KNOWN = ("build", "axes", "seeds", "requests", "seconds", "warm_up", "allow_held_up", "measures")
+_KNOWN = ("build", "axes", "seeds", "requests", "seconds", "warm_up", "allow_blocked", "measures")
 _NEEDED = ("build", "axes")
 _NUMBERS = ("requests", "seconds", "warm_up")
 _MODULE = "storagekit_sweep_file"
@@ -50,7 +50,7 @@ def sweep(
     """Simulate every point of a grid, and print and write the results.
 
     FILE is a Python file, which is executed. It defines `build`, a function that returns a Scenario, and `axes`, a dictionary
-    from names of its parameters to lists of values. It may also define seeds, requests, seconds, warm_up, allow_held_up and
+    from names of its parameters to lists of values. It may also define seeds, requests, seconds, warm_up, allow_blocked and
     measures (see `help(storagekit.sweep)`). With --store, a sweep that was stopped continues at the last stored point.
     """
     from storagekit.simulation import sweep as run

@@ -358,7 +358,7 @@ def _report(data) -> dict:
         "service_mean_ms": 1e3 * float(data.service_time),
         "queue_depth": float(data.outstanding),
         "candidates": float(data.candidates),
-        "waited_outside": int(data.held_up),
+        "waited_outside": int(data.blocked),
         "wrapped_addresses": float(data.wrapped),
         "overloaded": data.attrs["overloaded"],
         "segments": data.attrs["segments"],

@@ -36,7 +36,7 @@ class StateSizes(NamedTuple):
         Number of slots, which is the largest number of requests in the system.
     drives : int
         Number of drives.
-    lanes : tuple of int
+    batch : tuple of int
         Shape of the batch, `()` for a single run.
     stops : bool
         Whether bricks may stop, by default False.
@@ -52,7 +52,7 @@ class StateSizes(NamedTuple):
 
     slots: int
     drives: int
-    lanes: tuple[int, ...]
+    batch: tuple[int, ...]
     stops: bool = False
     place: Any = None
     placement: AbstractPlacement | None = None
@@ -265,23 +265,23 @@ class Component(SystemPart):
         """Return the private state at the start of a run, arrays `[..., *batch]`."""
         return None
 
-    def entered(self, private: Any, moment: RequestAdmitted) -> Any:
+    def on_admitted(self, private: Any, event: RequestAdmitted) -> Any:
         """Return the private state after a request has entered."""
         return private
 
-    def taken(self, private: Any, moment: AccessStarted) -> Any:
+    def on_access_started(self, private: Any, event: AccessStarted) -> Any:
         """Return the private state after a drive has started to serve a part."""
         return private
 
-    def ended(self, private: Any, moment: AccessEnded) -> Any:
+    def on_access_ended(self, private: Any, event: AccessEnded) -> Any:
         """Return the private state after an access has ended."""
         return private
 
-    def answered(self, private: Any, moment: RequestCompleted) -> Any:
+    def on_completed(self, private: Any, event: RequestCompleted) -> Any:
         """Return the private state of the component after a request has completed, before another request uses its slot."""
         return private
 
-    def stopped(self, private: Any, moment: BrickStopped) -> Any:
+    def on_brick_stopped(self, private: Any, event: BrickStopped) -> Any:
         """Return the private state after a brick has stopped."""
         return private
 
@@ -298,7 +298,7 @@ class Switch(Component):
 
     Parameters
     ----------
-    members : sequence
+    components : sequence
         The components.
     index : int
         Number of the selected component, by default 0, the number of the first component.
@@ -309,24 +309,24 @@ class Switch(Component):
         If a component has a wrong class, or the index is out of range.
     """
 
-    members: tuple[Any, ...] = eqx.field(converter=partial(several(lambda _, member: member), "members"))
+    components: tuple[Any, ...] = eqx.field(converter=partial(several(lambda _, component: component), "components"))
     index: Int[AnyArray, "..."] = eqx.field(converter=named("index", whole), default=0)
     # Name of the kind of component in messages, and its base class.
     called: ClassVar[str] = "member"
     kind: ClassVar[type] = Component
 
     def __check_init__(self):
-        for member in self.members:
+        for component in self.components:
             instance_of(self.kind, f"a component of the class {self.kind.__name__}")(
-                f"a {self.called} of a switch", member
+                f"a {self.called} of a switch", component
             )
         if traced(self.index):
             return
         index = np.asarray(self.index)
-        wrong = index[(index < 0) | (index >= len(self.members))]
+        wrong = index[(index < 0) | (index >= len(self.components))]
         if wrong.size:
             raise InputError(
-                f"{self.called} number {int(wrong.ravel()[0])}: the switch has {len(self.members)} entries, numbered "
+                f"{self.called} number {int(wrong.ravel()[0])}: the switch has {len(self.components)} entries, numbered "
                 "from 0"
             )
 
@@ -343,7 +343,7 @@ class Switch(Component):
         iterator of (component, state)
             The pairs.
         """
-        return zip(self.members, private, strict=True)
+        return zip(self.components, private, strict=True)
 
     def decided(self, found: Iterable[Any]) -> Any:
         """Return the result of the selected component.
@@ -367,25 +367,25 @@ class Switch(Component):
 
     @property
     def remembers(self):
-        return any(member.remembers for member in self.members)
+        return any(component.remembers for component in self.components)
 
     def init(self, sizes):
-        return tuple(member.init(sizes) for member in self.members)
+        return tuple(component.init(sizes) for component in self.components)
 
-    def entered(self, private, moment):
-        return tuple(member.entered(state, moment) for member, state in self.each(private))
+    def on_admitted(self, private, event):
+        return tuple(component.on_admitted(state, event) for component, state in self.each(private))
 
-    def taken(self, private, moment):
-        return tuple(member.taken(state, moment) for member, state in self.each(private))
+    def on_access_started(self, private, event):
+        return tuple(component.on_access_started(state, event) for component, state in self.each(private))
 
-    def ended(self, private, moment):
-        return tuple(member.ended(state, moment) for member, state in self.each(private))
+    def on_access_ended(self, private, event):
+        return tuple(component.on_access_ended(state, event) for component, state in self.each(private))
 
-    def answered(self, private, moment):
-        return tuple(member.answered(state, moment) for member, state in self.each(private))
+    def on_completed(self, private, event):
+        return tuple(component.on_completed(state, event) for component, state in self.each(private))
 
-    def stopped(self, private, moment):
-        return tuple(member.stopped(state, moment) for member, state in self.each(private))
+    def on_brick_stopped(self, private, event):
+        return tuple(component.on_brick_stopped(state, event) for component, state in self.each(private))
 
     def elapse(self, private, time):
-        return tuple(member.elapse(state, time) for member, state in self.each(private))
+        return tuple(component.elapse(state, time) for component, state in self.each(private))

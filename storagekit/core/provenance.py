@@ -107,7 +107,7 @@ _JOINED = {
     "scenario": lambda values: values[0],
     **dict.fromkeys(
         [
-            "basis", "backend", "drive", "dispatch", "claims", "queue", "schedule", "write", "requests_per_run",
+            "basis", "backend", "drive", "dispatch", "arbitration", "queue", "schedule", "write", "requests_per_run",
             "seconds_per_run", "events_per_run", "warm_up_requests", "warm_up_seconds",
         ],
         _listed,

@@ -157,14 +157,14 @@ class ARS(AsManyAsNeeded):
         return jnp.where(rest != 0, rest, alive)
 
     def init(self, sizes: StateSizes) -> Clients:
-        views, nodes, lanes = self.clients, sizes.bricks, sizes.lanes
-        none = jnp.zeros((1, *lanes), jnp.int32)
+        views, nodes, shape = self.clients, sizes.bricks, sizes.batch
+        none = jnp.zeros((1, *shape), jnp.int32)
         return Clients(
-            observed(OPERATIONS * views * nodes, lanes),
-            pool(views, self.pool, nodes, lanes),
-            jnp.zeros((views, *lanes), jnp.float32) + self.window * (1 - row_index(views, none) / views),
+            observed(OPERATIONS * views * nodes, shape),
+            pool(views, self.pool, nodes, shape),
+            jnp.zeros((views, *shape), jnp.float32) + self.window * (1 - row_index(views, none) / views),
             none,
-            silence(sizes.slots, views, nodes, lanes) if self.extra else None,
+            silence(sizes.slots, views, nodes, shape) if self.extra else None,
         )
 
     def route(self, private: Clients, request: Requests, entering, view: View):
@@ -186,30 +186,30 @@ class ARS(AsManyAsNeeded):
             private = private._replace(silence=private.silence.sent(sent_to, entering))
         return union(jnp.where(asked, bit(part), jnp.uint32(0))), private
 
-    def entered(self, private: Clients, moment: RequestAdmitted):
+    def on_admitted(self, private: Clients, event: RequestAdmitted):
         if private.silence is None:
             return private
-        request = moment.request
+        request = event.request
         client = self._view_of(request.client)
-        return private._replace(silence=private.silence.entered(moment.into, request.number, client))
+        return private._replace(silence=private.silence.entered(event.into, request.number, client))
 
-    def ended(self, private: Clients, moment: AccessEnded):
+    def on_access_ended(self, private: Clients, event: AccessEnded):
         nodes = private.observed.metric.shape[0] // (OPERATIONS * self.clients)
-        client = self._view_of(jnp.zeros_like(moment.brick) if moment.client is None else moment.client)
-        of_node = client * nodes + moment.brick
-        row = of_node + jnp.where(moment.read, 0, self.clients * nodes)
-        sectors = jnp.ones_like(moment.since) if moment.sectors is None else moment.sectors.astype(jnp.float32)
-        private = private._replace(observed=private.observed.heard(row, sectors, moment.since, moment.awaited))
+        client = self._view_of(jnp.zeros_like(event.brick) if event.client is None else event.client)
+        of_node = client * nodes + event.brick
+        row = of_node + jnp.where(event.read, 0, self.clients * nodes)
+        sectors = jnp.ones_like(event.since) if event.sectors is None else event.sectors.astype(jnp.float32)
+        private = private._replace(observed=private.observed.heard(row, sectors, event.since, event.awaited))
         if private.silence is None:
             return private
-        heard = private.silence.heard(moment.slot, moment.brick, of_node, moment.awaited)
+        heard = private.silence.heard(event.slot, event.brick, of_node, event.awaited)
         return private._replace(silence=heard)
 
-    def answered(self, private: Clients, moment: RequestCompleted):
+    def on_completed(self, private: Clients, event: RequestCompleted):
         if private.silence is None:
             return private
         nodes = private.silence.quiet.shape[0] // self.clients
-        return private._replace(silence=private.silence.settled(moment.number, self.patience, nodes))
+        return private._replace(silence=private.silence.settled(event.number, self.patience, nodes))
 
     def elapse(self, private: Clients, time: Float[Array, "1 *batch"]):
         left = private.left - time

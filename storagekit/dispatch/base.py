@@ -133,7 +133,7 @@ class SurplusParts(eqx.Module):
     """Reads that are sent to more parts than they need, and the withdrawal of the parts that are not needed."""
 
     @property
-    def claims(self) -> AbstractArbitration:
+    def arbitration(self) -> AbstractArbitration:
         """Return the component that selects the drive for a request that is queued at several drives."""
         return NoArbitration()
 

@@ -3,7 +3,7 @@
 from jax.typing import ArrayLike
 from jaxtyping import Float
 
-from storagekit import arbitration
+from storagekit.arbitration import DSPTFClaims, PreselectionBids
 from storagekit.arbitration.dsptf import AbstractDelivery
 from storagekit.core.arrays import AnyArray
 from storagekit.dispatch.base import AbstractDispatch
@@ -30,7 +30,7 @@ class DSPTF(Broadcast):
         Upper bound on the latency that the bricks assume, seconds; by default `latency`.
     waits : int
         0 or 1, by default 0. With 1, a brick with an idle disk waits for twice `bound` before it begins an access; see
-        `arbitration.DSPTFClaims`.
+        `DSPTFClaims`.
     delivery : AbstractDelivery, optional
         Model of lost claims; by default all claims are delivered.
 
@@ -44,7 +44,7 @@ class DSPTF(Broadcast):
     dsptf, section 3.
     """
 
-    settled: arbitration.DSPTFClaims
+    settled: DSPTFClaims
 
     def __init__(
         self,
@@ -54,10 +54,10 @@ class DSPTF(Broadcast):
         waits: ArrayLike = 0,
         delivery: AbstractDelivery | None = None,
     ):
-        self.settled = arbitration.DSPTFClaims(latency, bound=bound, waits=waits, delivery=delivery)
+        self.settled = DSPTFClaims(latency, bound=bound, waits=waits, delivery=delivery)
 
     @property
-    def claims(self) -> arbitration.DSPTFClaims:
+    def arbitration(self) -> DSPTFClaims:
         return self.settled
 
     @property
@@ -76,7 +76,7 @@ class Preselection(Broadcast):
     ahead : float, optional
         Time in seconds between the choice of a drive and the end of its present access; by default twice the latency.
     waits : int
-        Behaviour of an idle drive, 0, 1 or 2, by default 0; see `arbitration.PreselectionBids`.
+        Behaviour of an idle drive, 0, 1 or 2, by default 0; see `PreselectionBids`.
 
     Raises
     ------
@@ -88,13 +88,13 @@ class Preselection(Broadcast):
     ars, section 5.
     """
 
-    settled: arbitration.PreselectionBids
+    settled: PreselectionBids
 
     def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None, waits: ArrayLike = 0):
-        self.settled = arbitration.PreselectionBids(latency, ahead=ahead, waits=waits)
+        self.settled = PreselectionBids(latency, ahead=ahead, waits=waits)
 
     @property
-    def claims(self) -> arbitration.PreselectionBids:
+    def arbitration(self) -> PreselectionBids:
         return self.settled
 
 

@@ -57,14 +57,14 @@ class Hedged(AbstractDispatch):
         return False
 
     def init(self, sizes: StateSizes):
-        return jnp.zeros((sizes.slots, *sizes.lanes), jnp.int32)
+        return jnp.zeros((sizes.slots, *sizes.batch), jnp.int32)
 
     def route(self, private, request, entering, view: View):
         first = self._first(request, view.parts)
         return bit(first) | bit((first + 1) % view.parts), private
 
-    def entered(self, private: Int[Array, "slot *batch"], moment: RequestAdmitted):
-        return jnp.where(moment.into, self._first(moment.request, jnp.asarray(moment.placement.parts)), private)
+    def on_admitted(self, private: Int[Array, "slot *batch"], event: RequestAdmitted):
+        return jnp.where(event.into, self._first(event.request, jnp.asarray(event.placement.parts)), private)
 
     def asked_from(self, private, sent, part):
         return sent + jnp.where((part == private) | (private < 0), 0.0, self.delay)
@@ -72,8 +72,8 @@ class Hedged(AbstractDispatch):
     def entrance(self, routed, receiving):
         return index_of(routed)
 
-    def stopped(self, private, moment: BrickStopped):
-        return jnp.where(moment.lost, -1, private)
+    def on_brick_stopped(self, private, event: BrickStopped):
+        return jnp.where(event.lost, -1, private)
 
     def _first(self, request: Requests, parts: Int[AnyArray, "..."]) -> Int[Array, "1 *batch"]:
         return (request.address_hash % parts.astype(jnp.uint32)).astype(jnp.int32)

@@ -119,7 +119,7 @@ class Pool(NamedTuple):
         )
 
 
-def pool(clients: int, each: int, nodes: int, lanes: tuple[int, ...]) -> Pool:
+def pool(clients: int, each: int, nodes: int, batch: tuple[int, ...]) -> Pool:
     """Return free pools for a number of clients.
 
     Parameters
@@ -130,7 +130,7 @@ def pool(clients: int, each: int, nodes: int, lanes: tuple[int, ...]) -> Pool:
         Number of rows of each client.
     nodes : int
         Number of nodes of an interval.
-    lanes : tuple of int
+    batch : tuple of int
         Shape of the batch, `()` for a single run.
 
     Returns
@@ -139,8 +139,8 @@ def pool(clients: int, each: int, nodes: int, lanes: tuple[int, ...]) -> Pool:
         Pools of `clients * each` rows.
     """
     count = clients * each
-    free = jnp.zeros((count, *lanes), jnp.int32)
-    return Pool(free.astype(jnp.uint32), free + NEVER, jnp.zeros((subregions(nodes), count, *lanes), jnp.int32))
+    free = jnp.zeros((count, *batch), jnp.int32)
+    return Pool(free.astype(jnp.uint32), free + NEVER, jnp.zeros((subregions(nodes), count, *batch), jnp.int32))
 
 
 def _packed(interval: UnitInterval) -> Int[Array, "subregion *batch"]:

@@ -101,9 +101,9 @@ class LARD(AsManyAsNeeded):
 
     def init(self, sizes: StateSizes) -> LARDTable:
         def none(count):
-            return jnp.zeros((count, *sizes.lanes), jnp.float32)
+            return jnp.zeros((count, *sizes.batch), jnp.float32)
 
-        replica = jnp.full((self.targets, *sizes.lanes), -1, jnp.int32)
+        replica = jnp.full((self.targets, *sizes.batch), -1, jnp.int32)
         return LARDTable(replica, none(sizes.drives), none(sizes.drives), none(1), none(1))
 
     def route(self, private: LARDTable, request, entering, view):

@@ -118,9 +118,9 @@ class Observed(NamedTuple):
         return jnp.where(holds & ~known, mean, metric), jnp.max(computed, axis=0, keepdims=True)
 
 
-def observed(count: int, lanes: tuple[int, ...]) -> Observed:
-    """Return measurements of `count` rows without a response, for runs of the batch shape `lanes`."""
-    none = jnp.zeros((count, *lanes), jnp.float32)
+def observed(count: int, batch: tuple[int, ...]) -> Observed:
+    """Return measurements of `count` rows without a response, for runs of the batch shape `batch`."""
+    none = jnp.zeros((count, *batch), jnp.float32)
     return Observed(none, none, none, none.astype(jnp.int32))
 
 
@@ -273,14 +273,14 @@ class Silence(NamedTuple):
         return missed | (jnp.concatenate(asked) & (quiet >= patience))
 
 
-def silence(slots: int, clients: int, nodes: int, lanes: tuple[int, ...]) -> Silence:
+def silence(slots: int, clients: int, nodes: int, batch: tuple[int, ...]) -> Silence:
     """Return the state at the start of a run, without requests.
 
     Parameters
     ----------
     slots, clients, nodes : int
         Numbers of slots, clients and nodes.
-    lanes : tuple of int
+    batch : tuple of int
         Shape of the batch, `()` for a single run.
 
     Returns
@@ -288,6 +288,6 @@ def silence(slots: int, clients: int, nodes: int, lanes: tuple[int, ...]) -> Sil
     Silence
         The state.
     """
-    slot, row = jnp.zeros((slots, *lanes), jnp.int32), jnp.zeros((clients * nodes, *lanes), jnp.float32)
+    slot, row = jnp.zeros((slots, *batch), jnp.int32), jnp.zeros((clients * nodes, *batch), jnp.float32)
     number, mask, age = slot - 1, slot.astype(jnp.uint32), slot.astype(jnp.float32)
-    return Silence(number, slot, mask, age, jnp.zeros((1, *lanes), jnp.uint32), row, row > 0)
+    return Silence(number, slot, mask, age, jnp.zeros((1, *batch), jnp.uint32), row, row > 0)

@@ -14,7 +14,7 @@ class DispatchSwitch(Switch, AbstractDispatch):
 
     Parameters
     ----------
-    members : sequence of AbstractDispatch
+    components : sequence of AbstractDispatch
         The dispatchers.
     index : int
         Number of the selected dispatcher, by default 0, the number of the first dispatcher.
@@ -29,41 +29,41 @@ class DispatchSwitch(Switch, AbstractDispatch):
     kind: ClassVar[type] = AbstractDispatch
 
     def check(self, facts):
-        for member in self.members:
-            member.check(facts)
+        for one in self.components:
+            one.check(facts)
 
     @property
-    def claims(self) -> AbstractArbitration:
-        return ArbitrationSwitch(tuple(member.claims for member in self.members), self.index)
+    def arbitration(self) -> AbstractArbitration:
+        return ArbitrationSwitch(tuple(one.arbitration for one in self.components), self.index)
 
     @property
     def withdraws(self):
-        return self.decided(jnp.asarray(member.withdraws) for member in self.members)
+        return self.decided(jnp.asarray(one.withdraws) for one in self.components)
 
     @property
     def withdraws_late(self):
-        return any(member.withdraws_late for member in self.members)
+        return any(one.withdraws_late for one in self.components)
 
     @property
     def asks_more(self):
-        return any(member.asks_more for member in self.members)
+        return any(one.asks_more for one in self.components)
 
     def route(self, private, request, entering, view):
         found = [
-            member.route(state, request, entering & (self.index == number), view)
-            for number, (member, state) in enumerate(self.each(private))
+            one.route(state, request, entering & (self.index == number), view)
+            for number, (one, state) in enumerate(self.each(private))
         ]
         routed, states = zip(*found, strict=True)
         return self.decided(routed), states
 
     def asked_from(self, private, sent, part):
-        return self.decided(member.asked_from(state, sent, part) for member, state in self.each(private))
+        return self.decided(one.asked_from(state, sent, part) for one, state in self.each(private))
 
     def entrance(self, routed, receiving):
-        return self.decided(member.entrance(routed, receiving) for member in self.members)
+        return self.decided(one.entrance(routed, receiving) for one in self.components)
 
     def fails(self, routed, receiving, alive, needed):
-        return self.decided(member.fails(routed, receiving, alive, needed) for member in self.members)
+        return self.decided(one.fails(routed, receiving, alive, needed) for one in self.components)
 
     def again(self, alive, asked):
-        return self.decided(member.again(alive, asked) for member in self.members)
+        return self.decided(one.again(alive, asked) for one in self.components)

@@ -206,10 +206,10 @@ class AbstractBuffer(eqx.Module):
         return True
 
     @abstractmethod
-    def init(self, drives: int, lanes: tuple[int, ...]) -> Any:
+    def init(self, drives: int, batch: tuple[int, ...]) -> Any:
         """Return the state of the buffers of `drives` drives before the first request.
 
-        lanes: shape of the batch, `()` for a single run.
+        batch: shape of the batch, `()` for a single run.
         """
 
     @abstractmethod
@@ -276,7 +276,7 @@ class NoBuffer(AbstractBuffer):
     def remembers(self):
         return False
 
-    def init(self, drives, lanes):
+    def init(self, drives, batch):
         return None
 
     def elapse(self, private, time):

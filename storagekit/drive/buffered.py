@@ -128,8 +128,8 @@ class SegmentBuffer(AbstractBuffer):
 
     segments: BufferSegments
 
-    def init(self, drives: int, lanes: tuple[int, ...]) -> BufferMemory:
-        return self.segments.init((drives, *lanes))
+    def init(self, drives: int, batch: tuple[int, ...]) -> BufferMemory:
+        return self.segments.init((drives, *batch))
 
     def elapse(self, private: BufferMemory, time: Float[Array, "1 *batch"]) -> BufferMemory:
         return private.elapse(time[None])

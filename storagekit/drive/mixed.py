@@ -152,9 +152,9 @@ class Mixed(AbstractDrive):
     def _kind(self, which: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         if all(np.ndim(its) == 0 for its in self.kinds):
             return jnp.take(jnp.stack(self.kinds), which, mode="clip")
-        lanes = np.broadcast_shapes(*(np.shape(its)[1:] for its in self.kinds), np.shape(which)[1:])
-        table = jnp.concatenate([jnp.broadcast_to(its, (1, *lanes)) for its in self.kinds])
-        return pick(table, jnp.broadcast_to(which, (*which.shape[: which.ndim - len(lanes)], *lanes)))
+        batch = np.broadcast_shapes(*(np.shape(its)[1:] for its in self.kinds), np.shape(which)[1:])
+        table = jnp.concatenate([jnp.broadcast_to(its, (1, *batch)) for its in self.kinds])
+        return pick(table, jnp.broadcast_to(which, (*which.shape[: which.ndim - len(batch)], *batch)))
 
 
 class OfKind(AbstractMechanics):

@@ -3,7 +3,7 @@
 This package contains all loops over events. `event` processes one event in several steps. `state` describes the data
 that an event changes, `answer` the completion of a request, and `record` the results. Independent runs form a batch.
 The axes of the batch are the last axes of every array. An array has the shape `[1, *batch]` if it contains one number
-for each run, and otherwise a shape such as `[slot, *batch]` or `[drive, *batch]`. The argument `lanes` is the shape of
+for each run, and otherwise a shape such as `[slot, *batch]` or `[drive, *batch]`. The argument `batch` is the shape of
 the batch, `()` for a single run (see `storagekit.core.batching`). The components of a system make all decisions,
 receive events and store private state (see `storagekit.component.events`).
 
@@ -12,9 +12,9 @@ this package; see `analytic.forkjoin` and `calibrate.measured_drive`.
 """
 
 from storagekit.engine.batch import Outcome as Outcome
+from storagekit.engine.batch import batch_of as batch_of
 from storagekit.engine.batch import batches as batches
 from storagekit.engine.batch import execute as execute
-from storagekit.engine.batch import lanes_of as lanes_of
 from storagekit.engine.batch import stack as stack
 from storagekit.engine.batch import steps as steps
 from storagekit.engine.batch import structure as structure

@@ -26,7 +26,7 @@ from storagekit.dispatch import View
 from storagekit.drive import Arm
 from storagekit.engine.answer import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
-from storagekit.engine.state import Slots, State, hand_over, mechanics, tell, time_of
+from storagekit.engine.state import Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario
 from storagekit.placement import Reach, nearest_replica, of_part
 from storagekit.workload import Requests
@@ -117,8 +117,8 @@ def admit(
         cache=cache,
     )
     entered = RequestAdmitted(into, admitted, request, placement, place, waits, usable, inside)
-    state = tell(scenario, state, "entered", entered)
-    state = hand_over(scenario, state, bit_is_set(waits, part) & admitted, drives.planned, when=inside)
+    state = notify(scenario, state, "on_admitted", entered)
+    state = issue(scenario, state, bit_is_set(waits, part) & admitted, drives.planned, when=inside)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 
 
@@ -193,7 +193,7 @@ def _answer(
     """
     system = scenario.system
     answer = jnp.where(rule.needed > 0, jnp.inf, inside)
-    from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.claims.network_latency, 0.0)
+    from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.arbitration.network_latency, 0.0)
     return jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
 
 

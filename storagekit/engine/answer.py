@@ -143,7 +143,7 @@ def overtaken(scenario: Scenario, rule: CompletionRule, read: Bool[Array, "*row"
     if not scenario.system.placement.needs_several:
         return jnp.zeros_like(read)
     system = scenario.system
-    withdrawn = read & jnp.asarray(system.dispatch.withdraws) & jnp.asarray(system.claims.certain)
+    withdrawn = read & jnp.asarray(system.dispatch.withdraws) & jnp.asarray(system.arbitration.certain)
     return (rule.needed > 1) & (rule.needed < size(rule.counted)) & ~withdrawn
 
 

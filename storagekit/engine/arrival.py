@@ -10,7 +10,7 @@ from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, first_min, first_true, min_row, pick, pick_tree, row_index
 from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
-from storagekit.engine.state import NO_REQUEST, Slots, State, tell
+from storagekit.engine.state import NO_REQUEST, Slots, State, notify
 from storagekit.engine.system import Scenario
 from storagekit.workload import Requests
 
@@ -67,7 +67,7 @@ class Passage(NamedTuple):
         Whether a request was admitted. The next three fields describe this request.
     entered : array of float32, shape `[1, *batch]`
         Time in seconds until the admission of the request.
-    held_up : array of bool, shape `[1, *batch]`
+    blocked : array of bool, shape `[1, *batch]`
         Whether the request had waited for a slot.
     admission : Admission
         Result of the admission of the request.
@@ -79,7 +79,7 @@ class Passage(NamedTuple):
     answered: RequestCompleted
     admitted: Bool[Array, "1 *batch"]
     entered: Float[Array, "1 *batch"]
-    held_up: Bool[Array, "1 *batch"]
+    blocked: Bool[Array, "1 *batch"]
     admission: Admission
     vacant: Float[Array, "1 *batch"]
 
@@ -102,7 +102,7 @@ def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch
     array of uint32, shape `[slot, *batch]`
         Masks of the parts.
     """
-    behind = scenario.system.claims.stale_copies(state.claims, state.slots.waiting)
+    behind = scenario.system.arbitration.stale_copies(state.arbitration, state.slots.waiting)
     over = state.slots.read | scenario.system.write.over_when_answered
     return jnp.where(over, behind, state.slots.waiting)
 
@@ -264,7 +264,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     request, place, gap, word = _next_one(scenario, incoming, state)
     state = state._replace(slots=slots)
     # the request that enters may use the slot of the request that leaves
-    state = tell(scenario, _left(scenario, state, coming, leaves), "answered", answered)
+    state = notify(scenario, _left(scenario, state, coming, leaves), "on_completed", answered)
     taken = (row == slot) & admitted
     vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
     state, admission = admit(scenario, state, request, place, word, coming.arrival, entry, taken, admitted)
@@ -274,5 +274,5 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         gap=jnp.where(admitted, gap, state.gap),
         taken=state.taken + admitted,
     )
-    held_up = admitted & (coming.arrival + INSTANT < jnp.maximum(entry, 0.0))
-    return state, Passage(answered, admitted, entry, held_up, admission, vacant)
+    blocked = admitted & (coming.arrival + INSTANT < jnp.maximum(entry, 0.0))
+    return state, Passage(answered, admitted, entry, blocked, admission, vacant)

@@ -132,7 +132,7 @@ def stack(
 
 
 @validate
-def width(lanes: Count, slots: Count = 64) -> int:
+def width(batch: Count, slots: Count = 64) -> int:
     """Return the number of runs of a batch, padding included.
 
     There are only a few widths, so that sweeps of different sizes share a compilation. A compilation takes longer than
@@ -140,7 +140,7 @@ def width(lanes: Count, slots: Count = 64) -> int:
 
     Parameters
     ----------
-    lanes : int
+    batch : int
         Number of runs without padding.
     slots : int
         Number of slots of each run, by default 64.
@@ -151,7 +151,7 @@ def width(lanes: Count, slots: Count = 64) -> int:
         The number is 1 for a single run. On a CPU it is 16 for each device, or less if 16 runs have more than 4,096
         slots in total. On an accelerator it is 4,096.
     """
-    if lanes == 1:
+    if batch == 1:
         return 1
     each = max(1, min(LANES, TOGETHER // slots))
     return each * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
@@ -196,15 +196,15 @@ def batches(
     used : int
         Number of runs of the batch that are not padding.
     """
-    lanes, devices = key.shape[1], len(jax.devices())
-    most = width(among or lanes, scenario.system.slots)
-    wide = most if padded else min(most, -(-lanes // devices) * devices)
+    batch, devices = key.shape[1], len(jax.devices())
+    most = width(among or batch, scenario.system.slots)
+    wide = most if padded else min(most, -(-batch // devices) * devices)
     each = max(1, wide // together) * together
-    for start in range(0, lanes, each):
-        stop = min(start + each, lanes)
+    for start in range(0, batch, each):
+        stop = min(start + each, batch)
         for first in range(start, stop, wide):
             members = np.minimum(np.arange(first, first + wide), stop - 1)
-            yield lanes_of(scenario, members), key[:, members], min(wide, stop - first)
+            yield batch_of(scenario, members), key[:, members], min(wide, stop - first)
 
 
 @validate
@@ -299,7 +299,7 @@ def steps(
 
 
 @validate
-def lanes_of(scenario: Annotated[Scenario, SCENARIO], members: Annotated[np.ndarray, _members]) -> Scenario:
+def batch_of(scenario: Annotated[Scenario, SCENARIO], members: Annotated[np.ndarray, _members]) -> Scenario:
     """Return a stacked scenario that contains only the given runs, in the given order.
 
     Parameters

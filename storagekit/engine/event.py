@@ -15,7 +15,7 @@ from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Incoming, admissible, enter
 from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
-from storagekit.engine.state import MEMBERS, NO_REQUEST, State, hand_over, mechanics, queued_streams
+from storagekit.engine.state import COMPONENTS, NO_REQUEST, State, issue, mechanics, queued_streams
 from storagekit.engine.system import Scenario
 
 # longest pause, seconds: float32 is precise to 4 ns up to this time
@@ -35,7 +35,7 @@ class Report(NamedTuple):
         Whether a request was admitted.
     entered : array of float32, shape `[1, *batch]`
         Time in seconds until the admission of this request.
-    held_up : array of bool, shape `[1, *batch]`
+    blocked : array of bool, shape `[1, *batch]`
         Whether this request had waited for a slot.
     admission : Admission
         Result of the admission of this request.
@@ -75,7 +75,7 @@ class Report(NamedTuple):
     answered: RequestCompleted
     admitted: Bool[Array, "1 *batch"]
     entered: Float[Array, "1 *batch"]
-    held_up: Bool[Array, "1 *batch"]
+    blocked: Bool[Array, "1 *batch"]
     admission: Admission
     lost: Int[Array, "1 *batch"]
     chose: Bool[Array, "1 *batch"]
@@ -134,14 +134,14 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     served = chooser & state.drives.planned
     certain, access = any_row(served), _access(state, which, served)
     state = finish(scenario, settle(state, served), which, certain)
-    state = hand_over(scenario, state, chooser, state.drives.planned & ~chooser, which)
+    state = issue(scenario, state, chooser, state.drives.planned & ~chooser, which)
     state, choice = choose(scenario, state, which, chooser)
     return state, Report(
         elapsed=elapsed,
         answered=passage.answered,
         admitted=passage.admitted,
         entered=jnp.maximum(passage.entered, 0.0),
-        held_up=passage.held_up,
+        blocked=passage.blocked,
         admission=passage.admission,
         lost=lost,
         served=served,
@@ -174,7 +174,9 @@ def _access(
 def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
     """Return whether a request completes before the time `choice`; false if no choice can depend on a completion."""
     system = scenario.system
-    if not (scenario.arrivals.waits_for_completions or system.dispatch.withdraws_late or system.claims.answers_tell):
+    if not (
+        scenario.arrivals.waits_for_completions or system.dispatch.withdraws_late or system.arbitration.uses_completions
+    ):
         return jnp.zeros(choice.shape, bool)
     # the completions of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)
@@ -201,7 +203,7 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *batch"]) -> 
     drives = state.drives
     system = scenario.system
     phase = drives.phase + mechanics(scenario, state, row_index(system.drives, time)).drift(time)
-    members = {name: getattr(system, name).elapse(getattr(state, name), time) for name in MEMBERS}
+    states = {name: getattr(system, name).elapse(getattr(state, name), time) for name in COMPONENTS}
     return state._replace(
         slots=state.slots.elapse(time),
         drives=drives._replace(
@@ -213,5 +215,5 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *batch"]) -> 
         ),
         arrived=state.arrived - time,
         arrivals=scenario.arrivals.elapse(state.arrivals, time),
-        **members,
+        **states,
     )

@@ -27,7 +27,7 @@ from storagekit.core.batching import (
     union,
 )
 from storagekit.engine.answer import Underway, enough_of, size, when_stopped
-from storagekit.engine.state import NO_REQUEST, Drives, State, tell
+from storagekit.engine.state import NO_REQUEST, Drives, State, notify
 from storagekit.engine.system import Scenario
 from storagekit.workload import Requests
 
@@ -204,7 +204,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     state = state._replace(
         slots=slots, drives=drives, condition=state.condition._replace(down=down, undetected=undetected)
     )
-    return tell(scenario, state, "stopped", BrickStopped(brick, lost, dropped)), count(lost)
+    return notify(scenario, state, "on_brick_stopped", BrickStopped(brick, lost, dropped)), count(lost)
 
 
 def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *batch"]) -> UInt32[Array, "slot *batch"]:

@@ -110,14 +110,14 @@ class Sum:
         """Return the number of values of each run, in a system of `drives` drives."""
         return drives if self.by_drive else math.prod(len(labels) for labels in self.along.values())
 
-    def init(self, drives: int, lanes: tuple[int, ...]) -> Num[Array, "row *batch"]:
+    def init(self, drives: int, batch: tuple[int, ...]) -> Num[Array, "row *batch"]:
         """Return the sum before the first event.
 
         Parameters
         ----------
         drives : int
             Number of drives.
-        lanes : tuple of int
+        batch : tuple of int
             Shape of the batch.
 
         Returns
@@ -125,7 +125,7 @@ class Sum:
         array of int32 or float32, shape `[row, *batch]`
             Zeros.
         """
-        return jnp.zeros((self.rows(drives), *lanes), KINDS[self.kind])
+        return jnp.zeros((self.rows(drives), *batch), KINDS[self.kind])
 
     def add(self, total: Num[Array, "row *batch"], report: Report) -> Num[Array, "row *batch"]:
         """Return the sum after one more event.
@@ -334,14 +334,14 @@ class Record:
             if names.count(name) > 1:
                 raise InputError(f"two sums have the name {name!r}: rename one sum, or use one `Sum` object for both")
 
-    def init(self, drives: int, lanes: tuple[int, ...]) -> Tally:
+    def init(self, drives: int, batch: tuple[int, ...]) -> Tally:
         """Return the sums before the first event.
 
         Parameters
         ----------
         drives : int
             Number of drives.
-        lanes : tuple of int
+        batch : tuple of int
             Shape of the batch.
 
         Returns
@@ -349,7 +349,7 @@ class Record:
         dict of str to array, shape `[row, *batch]`
             The sums by name.
         """
-        return {one.name: one.init(drives, lanes) for one in self.sums}
+        return {one.name: one.init(drives, batch) for one in self.sums}
 
     def add(self, tally: Tally, report: Report) -> Tally:
         """Return the sums after one more event.

@@ -22,7 +22,7 @@ from storagekit.core.batching import (
 )
 from storagekit.drive import HostAccess, Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
-from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, hand_over, mechanics, tell, time_of
+from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario, System
 from storagekit.schedule import Choice
 from storagekit.write import Offer
@@ -84,7 +84,7 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], cert
     written = written if delayed is None else written & ~delayed
     told = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
     ended = AccessEnded(which, slot, number, replica, place, arrival_time, placement, certain, written, *told)
-    state = count_end(scenario, tell(scenario, state, "ended", ended), which, certain)
+    state = count_end(scenario, notify(scenario, state, "on_access_ended", ended), which, certain)
     state = _write_next(scenario, state, which, certain)
     if not system.write.leaves:
         return state
@@ -128,7 +128,7 @@ def _write_next(
         ),
         drives=drives._replace(wake=jnp.where(drives.idle & joins, jnp.minimum(drives.wake, end), drives.wake)),
     )
-    return hand_over(scenario, state, joins, drives.planned)
+    return issue(scenario, state, joins, drives.planned)
 
 
 def _of_access(
@@ -279,42 +279,42 @@ def choose(
     shared = chosen.read | system.write.settles & ~chosen.late
     made = best.found & shared
     claim = Bid(best.slot, chosen.part, made, best.positioning.total, best.start, best.takes)
-    verdict, claims = system.claims.claim(state.claims, claim)
-    kept = best.found & (verdict.kept | ~shared)
+    decision, arbitration = system.arbitration.claim(state.arbitration, claim)
+    kept = best.found & (decision.kept | ~shared)
     gives_up = best.found & ~kept
-    rival = row_index(system.drives, best.start) == system.placement.drive_of(verdict.rival, chosen.place)
-    rival = rival & verdict.rival_yields
+    rival = row_index(system.drives, best.start) == system.placement.drive_of(decision.rival, chosen.place)
+    rival = rival & decision.rival_yields
 
-    again = jnp.maximum(best.finish - system.claims.lead_time, best.start)
+    again = jnp.maximum(best.finish - system.arbitration.lead_time, best.start)
     asleep = jnp.where(best.found, jnp.inf, best.idle_until)
-    wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, asleep))
+    wake = jnp.where(kept, again, jnp.where(gives_up, decision.retry, asleep))
     planner = chooser & kept
     goal = system.placement.replica(system.drive, best.target, chosen.part, best.replica)
     whose = _whose(scenario, slots, best)
     plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, chosen.number, best.slot, best.replica, *whose)
     distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
     state = state._replace(
-        slots=serve(scenario, state, best, kept, claim.made, verdict),
+        slots=serve(scenario, state, best, kept, claim.made, decision),
         drives=drives._replace(
-            wake=jnp.where(rival, verdict.rival_retry, jnp.where(chooser, wake, drives.wake)),
+            wake=jnp.where(rival, decision.rival_retry, jnp.where(chooser, wake, drives.wake)),
             plan=where_tree(planner, plan, drives.plan),
             planned=jnp.where(chooser, kept, drives.planned) & ~rival,
             idle=jnp.where(chooser, ~best.found, drives.idle),
             buffer=system.drive.buffer.keep(drives.buffer, planner, best.buffer),
         ),
-        claims=claims,
+        arbitration=arbitration,
     )
-    given_up = jnp.where(verdict.rival_yields, bit(verdict.rival), jnp.uint32(0))
+    given_up = jnp.where(decision.rival_yields, bit(decision.rival), jnp.uint32(0))
     where = (best.slot, chosen.part, chosen.place, system.placement)
     taken = AccessStarted(*where, chosen.read, kept, planner, distance, given_up, chosen.delayed)
-    return tell(scenario, state, "taken", taken), _told(scenario, slots, best, claim, verdict)
+    return notify(scenario, state, "on_access_started", taken), _told(scenario, slots, best, claim, decision)
 
 
 def _told(
-    scenario: Scenario, slots: Slots, best: Best, claim: Bid, verdict: Decision
+    scenario: Scenario, slots: Slots, best: Best, claim: Bid, decision: Decision
 ) -> dict[str, Bool[Array, "1 *batch"] | Int[Array, "1 *batch"]]:
     """Return the fields of the report for a choice. slots: slots before the choice."""
-    twice = verdict.contested & verdict.kept & ~verdict.rival_yields
+    twice = decision.contested & decision.kept & ~decision.rival_yields
     if scenario.system.dispatch.withdraws_late:
         rule, waiting = pick_tree((slots.rule, slots.waiting), best.slot)
         twice = twice | (claim.made & best.chosen.read & (size(rule.counted & ~waiting) >= rule.needed))
@@ -323,8 +323,8 @@ def _told(
         "candidates": best.candidates,
         "unanswered": best.unanswered,
         "claimed": claim.made,
-        "further": verdict.contested,
-        "contested": verdict.first_contest,
+        "further": decision.contested,
+        "contested": decision.first_contest,
         "twice": twice,
     }
 
@@ -355,11 +355,11 @@ def best_part(
     own = system.drive.buffer.of(drives.buffer, which)
     as_now = system.drive.buffer.seen(own, mechanics(scenario, state, which))
     free, phase, arm = pick_tree((drives.free, drives.phase, drives.arm), which)
-    begins = system.claims.begins(free)
+    begins = system.arbitration.begins(free)
     angle = phase + as_now.turns(begins)
     parts = placement.part_on(which, slots.place)
-    handed, enqueue_time = _given(system, state, which)
-    offer = system.write.offer(state.write, handed, parts, placement)
+    issued, enqueue_time = _given(system, state, which)
+    offer = system.write.offer(state.write, issued, parts, placement)
     candidate, choosable_from = candidates(scenario, state, offer, parts)
     targets = _on_drive(system, slots.place, parts, which)
     choice = Choice(
@@ -379,7 +379,7 @@ def best_part(
         replica=replica,
         positioning=access.positioning,
         transfer=access.transfer,
-        start=system.claims.issues(begins, access.positioning.rotation),
+        start=system.arbitration.issues(begins, access.positioning.rotation),
         finish=begins + access.positioning.total + access.transfer,
         idle_until=min_row(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
@@ -406,10 +406,10 @@ def _given(
 ) -> tuple[UInt32[Array, "slot *batch"], Float[Array, "slot *batch"]]:
     """Return the mask of the parts that the brick has issued to a drive, and the times at which it issued them."""
     slots, brick = state.slots, system.brick_of(which)
-    handed = system.queue.handed(state.queue, slots.waiting, brick)
+    issued = system.queue.issued(state.queue, slots.waiting, brick)
     # A write that had to read first joins the queues when it has read. Other requests are sent when they arrive.
     joined = slots.arrival_time if slots.reads_first is None else slots.sent
-    return handed, system.queue.enqueue_time(state.queue, joined, brick)
+    return issued, system.queue.enqueue_time(state.queue, joined, brick)
 
 
 def _whose(
@@ -506,7 +506,7 @@ def candidates(
     """
     system, slots = scenario.system, state.slots
     asked = jnp.where(slots.read, system.dispatch.asked_from(state.dispatch, slots.sent, parts), slots.sent)
-    choosable_from = system.claims.choosable_from(state.claims, asked, slots.receiving, parts)
+    choosable_from = system.arbitration.choosable_from(state.arbitration, asked, slots.receiving, parts)
     choosable_from = jnp.where(offer.waits, choosable_from, jnp.inf)
     # because of rounding, an idle drive may wake slightly earlier than the time from which it may choose the part
     return choosable_from <= INSTANT, choosable_from
@@ -518,7 +518,7 @@ def serve(
     best: Best,
     kept: Bool[Array, "1 *batch"],
     claimed: Bool[Array, "1 *batch"],
-    verdict: Decision,
+    decision: Decision,
 ) -> Slots:
     """Return the slots after a part is chosen or given up.
 
@@ -536,7 +536,7 @@ def serve(
         Whether the drive serves the part.
     claimed : array of bool, shape `[1, *batch]`
         Whether the drive claimed the part.
-    verdict : Decision
+    decision : Decision
         Result of the claim.
 
     Returns
@@ -551,17 +551,17 @@ def serve(
     enough = claimed & (size(rule.counted & ~rest) >= rule.needed)
     if scenario.system.dispatch.withdraws_late:
         enough = enough & (~chosen.read | scenario.system.dispatch.withdraws)
-    waiting = jnp.where(enough, rest & ~verdict.withdrawn, rest)
+    waiting = jnp.where(enough, rest & ~decision.withdrawn, rest)
     counts = timed = kept & bit_is_set(rule.counted, chosen.part)
     if slots.reads_first is not None:
         # completion depends on the written parts only
         first = kept & (chosen.read != chosen.reads)
         counts, timed = counts & ~first, counts | first
     last = jnp.where(timed, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
-    lost, others = still_serving(state, slot, scenario.system.placement.drive_of(verdict.rival, chosen.place))
-    part = Part(rule, chosen.read, rest, last, before, counts, best.finish, verdict.rival_yields, lost, others)
-    known = claimed & (rule.needed > 0) & jnp.isfinite(verdict.answer)
-    answer = jnp.where(known, verdict.answer, when_taken(scenario, part))
+    lost, others = still_serving(state, slot, scenario.system.placement.drive_of(decision.rival, chosen.place))
+    part = Part(rule, chosen.read, rest, last, before, counts, best.finish, decision.rival_yields, lost, others)
+    known = claimed & (rule.needed > 0) & jnp.isfinite(decision.answer)
+    answer = jnp.where(known, decision.answer, when_taken(scenario, part))
     return slots._replace(
         waiting=jnp.where(at, waiting, slots.waiting),
         latest=jnp.where(at, last, slots.latest),

@@ -173,7 +173,7 @@ class State(NamedTuple):
         Number of requests admitted since the requests of the present chunk were drawn.
     arrivals : pytree of arrays
         Private state of the arrivals.
-    dispatch, claims, write, queue, schedule, cache, condition : pytree of arrays
+    dispatch, arbitration, write, queue, schedule, cache, condition : pytree of arrays
         Private state of the components named in `MEMBERS`.
     """
 
@@ -184,7 +184,7 @@ class State(NamedTuple):
     taken: Int[Array, "1 *batch"]
     arrivals: Any
     dispatch: Any
-    claims: Any
+    arbitration: Any
     write: Any
     queue: Any
     schedule: Any
@@ -193,10 +193,10 @@ class State(NamedTuple):
 
 
 # components that receive the events of a request
-MEMBERS = ("dispatch", "claims", "write", "queue", "schedule", "cache", "condition")
+COMPONENTS = ("dispatch", "arbitration", "write", "queue", "schedule", "cache", "condition")
 
 
-def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
+def notify(scenario: Scenario, state: State, hook: str, event: Any) -> State:
     """Return the state after every component has received an event.
 
     Parameters
@@ -205,9 +205,9 @@ def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
         The scenario.
     state : State
         The state before.
-    heard : str
+    hook : str
         Name of the hook, a method of `Component`.
-    moment : NamedTuple
+    event : NamedTuple
         The event, see `component.events`.
 
     Returns
@@ -215,8 +215,8 @@ def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
     State
         The state with the new private states of the components.
     """
-    told = {name: getattr(getattr(scenario.system, name), heard)(getattr(state, name), moment) for name in MEMBERS}
-    return state._replace(**told)
+    found = {name: getattr(getattr(scenario.system, name), hook)(getattr(state, name), event) for name in COMPONENTS}
+    return state._replace(**found)
 
 
 def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> AbstractMechanics:
@@ -273,7 +273,7 @@ def time_of(
     return as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(system.placement, as_now, drive))
 
 
-def hand_over(
+def issue(
     scenario: Scenario,
     state: State,
     acts: Bool[Array, "drive *batch"],
@@ -374,21 +374,21 @@ def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[A
         The state.
     """
     system = scenario.system
-    lanes = phase.shape[1:]
+    batch = phase.shape[1:]
     # the placement defines the structure of a location
-    place = system.placement.locate(system.drive, nothing_asked(lanes))
+    place = system.placement.locate(system.drive, nothing_asked(batch))
     bricks, parts = system.bricks.count, system.placement.most_parts or system.drives
     sizes = StateSizes(
-        system.slots, system.drives, lanes, system.condition.stops, place, system.placement, bricks, parts
+        system.slots, system.drives, batch, system.condition.stops, place, system.placement, bricks, parts
     )
     return State(
         slots=_empty_slots(scenario, phase, place),
         drives=_sleeping_drives(scenario, phase),
-        arrived=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
-        gap=jnp.zeros((1, *lanes), jnp.float32),
-        taken=jnp.zeros((1, *lanes), jnp.int32),
+        arrived=jnp.full((1, *batch), scenario.arrivals.first_arrival, jnp.float32),
+        gap=jnp.zeros((1, *batch), jnp.float32),
+        taken=jnp.zeros((1, *batch), jnp.int32),
         arrivals=scenario.arrivals.init(key),
-        **{name: getattr(system, name).init(sizes) for name in MEMBERS},
+        **{name: getattr(system, name).init(sizes) for name in COMPONENTS},
     )
 
 
@@ -427,7 +427,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *batch"]) ->
 
     time, nothing = drive(0), drive(0, jnp.int32)
     arm = Arm(nothing, nothing)
-    several, claims = scenario.system.placement.needs_several, scenario.system.claims
+    several, arbitration = scenario.system.placement.needs_several, scenario.system.arbitration
     whose = nothing if scenario.arrivals.told_apart else None
     return Drives(
         wake=drive(jnp.inf),
@@ -437,7 +437,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *batch"]) ->
         plan=Plan(time, time, time, time, arm, drive(NO_REQUEST, jnp.int32), nothing, nothing, whose, whose),
         planned=drive(False, bool),
         idle=drive(True, bool),
-        last=drive(NO_REQUEST, jnp.int32) if several and claims.competes else None,
+        last=drive(NO_REQUEST, jnp.int32) if several and arbitration.competes else None,
         buffer=scenario.system.drive.buffer.init(phase.shape[0], phase.shape[1:]),
     )
 

@@ -45,7 +45,7 @@ class System(eqx.Module):
         Selects the next part that a drive serves.
     write : AbstractWrite, optional
         Determines when a write completes and how it reaches its copies, by default `AllCopies`.
-    claims : AbstractArbitration, optional
+    arbitration : AbstractArbitration, optional
         Selects the drive that serves a request queued at several drives, by default as the dispatcher defines.
     queue : AbstractQueue, optional
         Selects the waiting parts that a brick issues to its drives, by default all waiting parts.
@@ -80,7 +80,7 @@ class System(eqx.Module):
     dispatch: AbstractDispatch
     schedule: AbstractSchedule
     write: AbstractWrite
-    claims: AbstractArbitration
+    arbitration: AbstractArbitration
     queue: AbstractQueue
     cache: AbstractCache
     condition: FaultSchedule
@@ -96,7 +96,7 @@ class System(eqx.Module):
         schedule: AbstractSchedule,
         write: AbstractWrite | None = None,
         *,
-        claims: AbstractArbitration | None = None,
+        arbitration: AbstractArbitration | None = None,
         queue: AbstractQueue | None = None,
         cache: AbstractCache | None = None,
         condition: FaultSchedule | None = None,
@@ -104,18 +104,18 @@ class System(eqx.Module):
         slots: int | None = None,
         synchronized: ArrayLike = 0,
     ):
-        _require_members(drive=drive, placement=placement, dispatch=dispatch, schedule=schedule)
+        _require_components(drive=drive, placement=placement, dispatch=dispatch, schedule=schedule)
         self.write = AllCopies() if write is None else write
         self.drive = drive
         self.placement = placement.on(drive)
         self.dispatch = dispatch
         self.schedule = schedule
-        self.claims = dispatch.claims if claims is None else claims
+        self.arbitration = dispatch.arbitration if arbitration is None else arbitration
         self.queue = Unlimited() if queue is None else queue
         self.cache = NoCache() if cache is None else cache
         self.condition = FaultSchedule() if condition is None else condition
-        _require_members(write=self.write, claims=self.claims, queue=self.queue, cache=self.cache)
-        _require_members(condition=self.condition)
+        _require_components(write=self.write, arbitration=self.arbitration, queue=self.queue, cache=self.cache)
+        _require_components(condition=self.condition)
         self.synchronized = named("synchronized", whole)(synchronized)
         self.drives = DRIVES("drives in one system", np.max(placement.drives) if drives is None else drives)
         self.slots = AUTO if slots is None else SLOTS("request slots", slots)
@@ -134,8 +134,16 @@ class System(eqx.Module):
     @property
     def lasting_states(self) -> tuple[str, ...]:
         """Names of the classes whose state depends on requests that have left the system, such as a cache."""
-        members = (self.dispatch, self.claims, self.write, self.queue, self.schedule, self.cache, self.condition)
-        return tuple(type(one).__name__ for one in (*members, self.drive.buffer) if one.remembers)
+        components = (
+            self.dispatch,
+            self.arbitration,
+            self.write,
+            self.queue,
+            self.schedule,
+            self.cache,
+            self.condition,
+        )
+        return tuple(type(one).__name__ for one in (*components, self.drive.buffer) if one.remembers)
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """Return the number of the brick of a drive.
@@ -189,11 +197,11 @@ class System(eqx.Module):
         facts = self._facts(used)
         self.drive.check_buffer(facts)
         self.write.check_rules(facts)
-        for member in (
-            self.drive, self.placement, self.dispatch, self.schedule, self.claims, self.cache, self.condition, self.queue,
-            self.write,
+        for component in (
+            self.drive, self.placement, self.dispatch, self.schedule, self.arbitration, self.cache, self.condition,
+            self.queue, self.write,
         ):  # fmt: skip
-            member.check(facts)
+            component.check(facts)
 
     def _facts(self, used: int) -> SystemFacts:
         """Return the properties of the system that each component checks in order to decide whether it fits."""
@@ -202,7 +210,7 @@ class System(eqx.Module):
         return SystemFacts(
             layout=type(placement).__name__,
             policy=type(write).__name__,
-            arbitration=type(self.claims).__name__,
+            arbitration=type(self.arbitration).__name__,
             drives=used,
             bricks=int(self.bricks.of(whole(used - 1))) + 1,
             brick_drives=self.bricks.most,
@@ -213,8 +221,8 @@ class System(eqx.Module):
             fragments=placement.needs_several,
             rewrites=buffered and bool(np.any(placement.sweep(self.drive.mechanics_of(whole(0)), whole(0)) > 0)),
             reads_before_writes=placement.reads_before_writes,
-            competes=self.claims.competes,
-            lead=float(np.max(self.claims.lead_time)),
+            competes=self.arbitration.competes,
+            lead=float(np.max(self.arbitration.lead_time)),
             withdraws=placement.most_spare > 0 and self.dispatch.asks_more,
             withdraws_late=self.dispatch.withdraws_late,
             delays=write.leaves,
@@ -224,13 +232,13 @@ class System(eqx.Module):
 
 
 # types of the arguments of a system, and examples for messages
-_MEMBERS: dict[str, tuple[type, str]] = {
+_COMPONENTS: dict[str, tuple[type, str]] = {
     "drive": (AbstractDrive, 'a drive, such as sk.load_drive("atlas10k")'),
     "placement": (AbstractPlacement, "a placement, such as sk.placement.Replicas(2)"),
     "dispatch": (AbstractDispatch, "a dispatcher, such as sk.dispatch.Hashing()"),
     "schedule": (AbstractSchedule, "a scheduler, such as sk.schedule.SATF()"),
     "write": (AbstractWrite, "a policy for writes, such as sk.write.AllCopies()"),
-    "claims": (AbstractArbitration, "an arbitration, such as sk.arbitration.NoArbitration()"),
+    "arbitration": (AbstractArbitration, "an arbitration, such as sk.arbitration.NoArbitration()"),
     "queue": (AbstractQueue, "a queue, such as sk.queue.Unlimited()"),
     "cache": (AbstractCache, "a cache, such as sk.cache.NoCache()"),
     "condition": (FaultSchedule, "a fault schedule, such as sk.faults.FaultSchedule(...)"),
@@ -239,11 +247,11 @@ _FIRST = ("drive", "placement", "dispatch", "schedule", "write")
 _ORDER = f"; the arguments of System are {', '.join(_FIRST)} in this order"
 
 
-def _require_members(**given: object) -> None:
-    for name, member in given.items():
-        kind, give = _MEMBERS[name]
+def _require_components(**given: object) -> None:
+    for name, component in given.items():
+        kind, give = _COMPONENTS[name]
         order = _ORDER if name in _FIRST else ""
-        instance_of(kind, give + order)(f"a system's {name}", member)
+        instance_of(kind, give + order)(f"a system's {name}", component)
 
 
 class Scenario(eqx.Module):

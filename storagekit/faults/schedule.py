@@ -211,17 +211,17 @@ class FaultSchedule(Component):
     def init(self, sizes: StateSizes) -> FaultState | None:
         if not self.varies:
             return None
-        down = jnp.zeros((sizes.drives, *sizes.lanes), bool)
+        down = jnp.zeros((sizes.drives, *sizes.batch), bool)
         undetected = jnp.zeros(down.shape, jnp.float32) if self.stops else None
-        return FaultState(jnp.full((1, *sizes.lanes), -1, jnp.int32), down, undetected)
+        return FaultState(jnp.full((1, *sizes.batch), -1, jnp.int32), down, undetected)
 
     def elapse(self, private: FaultState | None, time: Float[Array, "1 *batch"]) -> FaultState | None:
         if private is None or private.undetected is None:
             return private
         return private._replace(undetected=jnp.maximum(private.undetected - time, 0.0))
 
-    def entered(self, private: FaultState | None, moment: RequestAdmitted) -> FaultState | None:
-        return self.after(private, moment.request, moment.admitted)
+    def on_admitted(self, private: FaultState | None, event: RequestAdmitted) -> FaultState | None:
+        return self.after(private, event.request, event.admitted)
 
     def after(
         self, private: FaultState | None, request: Requests, admitted: Bool[Array, "1 *batch"]

@@ -75,7 +75,7 @@ def over_load(drive: str, replicas: int, reads: float, latency: float, speed: fl
         return scenario(scheme, load, drive=drive, replicas=replicas, reads=reads, latency=latency, speed=speed)
 
     axes = {"scheme": list(PROTOCOLS), "load": list(LOADS)}
-    found = sweep(one, axes, seeds=SEEDS, requests=REQUESTS, warm_up=REQUESTS // 4, allow_held_up=True)
+    found = sweep(one, axes, seeds=SEEDS, requests=REQUESTS, warm_up=REQUESTS // 4, allow_blocked=True)
     tail = found.response_quantile.sel(quantile=0.99, drop=True)
     return interval(found[["request_rate", "response"]].assign(tail=tail))
 

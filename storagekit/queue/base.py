@@ -76,7 +76,7 @@ class AbstractQueue(Component):
         """
 
     @abstractmethod
-    def handed(
+    def issued(
         self, private: Any, waiting: UInt32[Array, "slot *batch"], brick: Int[Array, "#slot *batch"]
     ) -> UInt32[Array, "slot *batch"]:
         """Return the mask of the waiting parts of each request that the drives of a brick may choose.
@@ -120,8 +120,8 @@ class AbstractQueue(Component):
     def queued(
         self, private: Any, waiting: UInt32[Array, "slot *batch"], brick: Int[Array, "#slot *batch"]
     ) -> UInt32[Array, "slot *batch"]:
-        """Return the mask of the waiting parts that a brick has not issued yet; see `handed`."""
-        return waiting & ~self.handed(private, waiting, brick)
+        """Return the mask of the waiting parts that a brick has not issued yet; see `issued`."""
+        return waiting & ~self.issued(private, waiting, brick)
 
 
 class Unlimited(AbstractQueue):
@@ -134,7 +134,7 @@ class Unlimited(AbstractQueue):
     def hand(self, private, queued):
         return private, queued.acts
 
-    def handed(self, private, waiting, brick):
+    def issued(self, private, waiting, brick):
         return waiting
 
     def queued(self, private, waiting, brick):

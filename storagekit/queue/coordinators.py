@@ -39,7 +39,7 @@ class ServiceLedger(NamedTuple):
     then: int64_pair.Wide
 
 
-def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> ServiceLedger:
+def ledger(rows: int, bricks: int, batch: tuple[int, ...]) -> ServiceLedger:
     """Return counters that are all 0.
 
     Parameters
@@ -48,7 +48,7 @@ def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> ServiceLedger:
         Number of coordinators times number of streams.
     bricks : int
         Number of bricks of the system.
-    lanes : tuple of int
+    batch : tuple of int
         The axes of the batch, `()` for a single run.
 
     Returns
@@ -56,7 +56,7 @@ def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> ServiceLedger:
     ServiceLedger
         The counters.
     """
-    return ServiceLedger(int64_pair.zeros(rows, *lanes), int64_pair.zeros(bricks, rows, *lanes))
+    return ServiceLedger(int64_pair.zeros(rows, *batch), int64_pair.zeros(bricks, rows, *batch))
 
 
 def account(
@@ -138,14 +138,14 @@ class AbstractCoordinators(eqx.Module):
         The result is 0 if each brick has a coordinator.
         """
 
-    def init(self, streams: int, lanes: tuple[int, ...]) -> Any:
+    def init(self, streams: int, batch: tuple[int, ...]) -> Any:
         """Return the private state at the start of a run, such as the next coordinator of each stream.
 
         Parameters
         ----------
         streams : int
             Number of streams.
-        lanes : tuple of int
+        batch : tuple of int
             The axes of the batch, `()` for a single run.
         """
         return None
@@ -234,8 +234,8 @@ class InTurn(_Several):
     def __init__(self, count: ArrayLike, most: int | None = None):
         super().__init__(count, most)
 
-    def init(self, streams, lanes):
-        return jnp.zeros((streams, *lanes), jnp.int32)
+    def init(self, streams, batch):
+        return jnp.zeros((streams, *batch), jnp.int32)
 
     def choose(self, private: Int[Array, "stream *batch"], request, entering, bricks):
         turn = pick(private, request.stream)

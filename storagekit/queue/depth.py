@@ -54,19 +54,19 @@ class Depth(AbstractQueue):
         return False
 
     def init(self, sizes: StateSizes):
-        return jnp.zeros((sizes.slots, *sizes.lanes), jnp.uint32)
+        return jnp.zeros((sizes.slots, *sizes.batch), jnp.uint32)
 
-    def entered(self, private: UInt32[Array, "slot *batch"], moment: RequestAdmitted):
-        return jnp.where(moment.into, jnp.uint32(0), private)
+    def on_admitted(self, private: UInt32[Array, "slot *batch"], event: RequestAdmitted):
+        return jnp.where(event.into, jnp.uint32(0), private)
 
-    def taken(self, private: UInt32[Array, "slot *batch"], moment: AccessStarted):
-        if not moment.placement.reads_before_writes:
+    def on_access_started(self, private: UInt32[Array, "slot *batch"], event: AccessStarted):
+        if not event.placement.reads_before_writes:
             return private
         # a drive that reads a part before it writes the part receives it twice
-        served = (row_index(private.shape[0], private) == moment.slot) & moment.kept
-        return jnp.where(served, private & ~bit(moment.part), private)
+        served = (row_index(private.shape[0], private) == event.slot) & event.kept
+        return jnp.where(served, private & ~bit(event.part), private)
 
-    def handed(self, private, waiting, brick):
+    def issued(self, private, waiting, brick):
         return waiting & private
 
     def hand(self, private: UInt32[Array, "slot *batch"], queued: Queued):

@@ -205,21 +205,21 @@ class FairQueue(AbstractQueue):
                 f"fair queues on {bricks} bricks: at most {MOST_BRICKS} are possible; simulate each group of "
                 "bricks in a separate run"
             )
-        lanes, held_rows = sizes.lanes, 1 if sizes.placement.single else bricks
+        shape, held_rows = sizes.batch, 1 if sizes.placement.single else bricks
         return Tags(
-            int64_pair.zeros(bricks, *lanes),
-            int64_pair.zeros(bricks, streams, *lanes),
-            int64_pair.zeros(held_rows, sizes.slots, *lanes),
-            jnp.zeros((sizes.slots, *lanes), jnp.uint32),
-            jnp.zeros((held_rows, sizes.slots, *lanes), jnp.int32),
-            jnp.zeros((bricks, *lanes), jnp.int32),
-            jnp.zeros((bricks, *lanes), jnp.int32),
-            ledger((self.coordinators.most or bricks) * streams, bricks, lanes),
-            self.coordinators.init(streams, lanes),
+            int64_pair.zeros(bricks, *shape),
+            int64_pair.zeros(bricks, streams, *shape),
+            int64_pair.zeros(held_rows, sizes.slots, *shape),
+            jnp.zeros((sizes.slots, *shape), jnp.uint32),
+            jnp.zeros((held_rows, sizes.slots, *shape), jnp.int32),
+            jnp.zeros((bricks, *shape), jnp.int32),
+            jnp.zeros((bricks, *shape), jnp.int32),
+            ledger((self.coordinators.most or bricks) * streams, bricks, shape),
+            self.coordinators.init(streams, shape),
         )
 
-    def entered(self, private: Tags, moment: RequestAdmitted) -> Tags:
-        private, arrival = self._tagged(private, moment)
+    def on_admitted(self, private: Tags, event: RequestAdmitted) -> Tags:
+        private, arrival = self._tagged(private, event)
         # If fewer than `depth` parts are at the drives, no other part waits, so that the new part is issued
         # immediately.
         now = arrival.there & (private.at_work < self.depth)
@@ -233,20 +233,20 @@ class FairQueue(AbstractQueue):
         return private._replace(
             virtual=int64_pair.pick(now, arrival.start, private.virtual),
             start=int64_pair.pick(
-                moment.into[None], int64_pair.Wide(start.high[:, None], start.low[:, None]), private.start
+                event.into[None], int64_pair.Wide(start.high[:, None], start.low[:, None]), private.start
             ),
-            queued=jnp.where(moment.into, waits, private.queued),
-            order=jnp.where(moment.into[None], order[:, None], private.order),
+            queued=jnp.where(event.into, waits, private.queued),
+            order=jnp.where(event.into[None], order[:, None], private.order),
             given=private.given + now,
             at_work=private.at_work + jnp.where(now, arrival.parts, 0),
         )
 
-    def ended(self, private: Tags, moment: AccessEnded) -> Tags:
-        brick = moment.placement.brick_of(moment.which)
-        left = (row_index(private.at_work.shape[0], private.at_work) == brick) & moment.made
+    def on_access_ended(self, private: Tags, event: AccessEnded) -> Tags:
+        brick = event.placement.brick_of(event.which)
+        left = (row_index(private.at_work.shape[0], private.at_work) == brick) & event.made
         return private._replace(at_work=private.at_work - left)
 
-    def handed(self, private: Tags, waiting, brick):
+    def issued(self, private: Tags, waiting, brick):
         return jnp.where(bit_is_set(private.queued, brick), jnp.uint32(0), waiting)
 
     def enqueue_time(self, private: Tags, arrival_time, brick):
@@ -275,13 +275,13 @@ class FairQueue(AbstractQueue):
         )
         return after, given
 
-    def _tagged(self, private: Tags, moment: RequestAdmitted) -> tuple[Tags, TaggedArrival]:
+    def _tagged(self, private: Tags, event: RequestAdmitted) -> tuple[Tags, TaggedArrival]:
         """Return the state after a request has received its tags."""
-        request, stream = moment.request, moment.request.stream
-        parts, sectors = _parts(moment, private.given.shape[0])
+        request, stream = event.request, event.request.stream
+        parts, sectors = _parts(event, private.given.shape[0])
         there = parts > 0
         cost = self.cost.units(sectors)
-        chosen, turn = self.coordinators.choose(private.turn, request, moment.admitted, there.shape[0])
+        chosen, turn = self.coordinators.choose(private.turn, request, event.admitted, there.shape[0])
         book, elsewhere = account(private.book, chosen * len(self.weights) + stream, cost, there)
         price = Prices(*(pick(each, stream) for each in self._prices(stream)))
         delay = self._ticks(self.delay.ticks(elsewhere, cost, price.unit, price.cap))
@@ -312,13 +312,13 @@ class FairQueue(AbstractQueue):
         return prices(self.weights, self.delay, like)
 
 
-def _parts(moment: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *batch"], Int[Array, "brick *batch"]]:
+def _parts(event: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *batch"], Int[Array, "brick *batch"]]:
     """Return the number of parts of a request at each brick, and the number of sectors of these parts."""
-    placement, lanes, sizes = moment.placement, moment.asked.shape[1:], moment.placement.brick_sizes
+    placement, shape, sizes = event.placement, event.asked.shape[1:], event.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
-    part = jnp.broadcast_to(placement.part_on(row_index(drives, moment.asked), moment.place), (drives, *lanes))
-    there = bit_is_set(moment.asked, part) & moment.admitted
-    sectors = placement.sectors_of(part, moment.place, moment.request.sectors)
+    part = jnp.broadcast_to(placement.part_on(row_index(drives, event.asked), event.place), (drives, *shape))
+    there = bit_is_set(event.asked, part) & event.admitted
+    sectors = placement.sectors_of(part, event.place, event.request.sectors)
     sectors = jnp.where(there, sectors, 0)
     return _by_brick(there.astype(jnp.int32), placement, bricks), _by_brick(sectors, placement, bricks)
 

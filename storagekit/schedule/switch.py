@@ -13,7 +13,7 @@ class ScheduleSwitch(Switch, AbstractSchedule):
 
     Parameters
     ----------
-    members : sequence of AbstractSchedule
+    components : sequence of AbstractSchedule
         The schedulers.
     index : int
         Number of the scheduler that decides, from 0; one value, or one value for each run; by default 0.
@@ -21,12 +21,12 @@ class ScheduleSwitch(Switch, AbstractSchedule):
     Raises
     ------
     InputError
-        If an element of `members` is not a scheduler, or the index is out of range.
+        If an element of `components` is not a scheduler, or the index is out of range.
     """
 
     called: ClassVar[str] = "scheduler"
     kind: ClassVar[type] = AbstractSchedule
 
     def cost(self, private, choice: Choice):
-        costs = (member.cost(state, choice) for member, state in self.each(private))
+        costs = (one.cost(state, choice) for one, state in self.each(private))
         return self.decided(jnp.broadcast_to(cost, choice.enqueue_time.shape) for cost in costs)

@@ -209,7 +209,7 @@ class Comparison:
             "claims_per_read": float(mean.claims_per_read),
             "throughput": float(mean.throughput),
             "request_rate": float(mean.request_rate),
-            "held_up": float(mean.held_up),
+            "blocked": float(mean.blocked),
             "difference": float(mean.response_difference),
             "low": float(one.response_difference.sel(statistic="low")),
             "high": float(one.response_difference.sel(statistic="high")),

@@ -144,7 +144,7 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
     found, closed = {}, bool(data.attrs["closed_loop"])
     for scheme in data.scheme.values.tolist():
         one = data.sel(scheme=scheme)
-        outside = float((one.held_up / one.requests).mean())
+        outside = float((one.blocked / one.requests).mean())
         # schemes may have fewer bricks than others
         utilization = one.utilization.mean("seed").dropna("brick").values
         requests, responses = int(one.requests.mean()), one.part_response.mean("seed").values

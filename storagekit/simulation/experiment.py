@@ -43,7 +43,7 @@ def simulate(
     seconds: float | None = None,
     seed: int = 0,
     warm_up: float | None = None,
-    allow_held_up: bool = False,
+    allow_blocked: bool = False,
     measures: Sequence[Measure] = (),
     precision: float | Mapping[str, float] | None = None,
     budget: int = BUDGET,
@@ -63,7 +63,7 @@ def simulate(
     warm_up : float, optional
         The part at the start that is not measured, in requests or seconds. By default, MSER-5 determines this part, up
         to half of the run. The warm-up ends at the boundary of a chunk of events.
-    allow_held_up : bool
+    allow_blocked : bool
         Whether arrivals may wait for a slot. Such arrivals are counted, and the wait is part of their response time. By
         default, a wait is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no
         arrival waits.
@@ -110,7 +110,7 @@ def simulate(
         seconds=seconds,
         seeds=[seed],
         warm_up=warm_up,
-        allow_held_up=allow_held_up,
+        allow_blocked=allow_blocked,
         measures=measures,
         precision=precision,
         budget=budget,
@@ -125,7 +125,7 @@ def replicate(
     requests: int = 20_000,
     seconds: float | None = None,
     warm_up: float | None = None,
-    allow_held_up: bool = False,
+    allow_blocked: bool = False,
     measures: Sequence[Measure] = (),
     precision: float | Mapping[str, float] | None = None,
     budget: int = BUDGET,
@@ -144,7 +144,7 @@ def replicate(
         The simulated time of each run, seconds, which replaces `requests`.
     warm_up : float, optional
         The part at the start that is not measured, in requests or seconds; see `simulate`.
-    allow_held_up : bool
+    allow_blocked : bool
         Whether arrivals may wait for a slot; by default, a wait is an error. See `simulate`.
     measures : sequence of Measure
         Measures in addition to `simulation.STANDARD`, by default none.
@@ -182,7 +182,7 @@ def replicate(
         seconds=seconds,
         seeds=seeds,
         warm_up=warm_up,
-        allow_held_up=allow_held_up,
+        allow_blocked=allow_blocked,
         measures=measures,
         precision=precision,
         budget=budget,
@@ -198,7 +198,7 @@ def sweep(
     requests: int = 20_000,
     seconds: float | None = None,
     warm_up: float | None = None,
-    allow_held_up: bool = False,
+    allow_blocked: bool = False,
     measures: Sequence[Measure] = (),
     precision: float | Mapping[str, float] | None = None,
     budget: int = BUDGET,
@@ -227,7 +227,7 @@ def sweep(
     warm_up : float, optional
         The part at the start that is not measured, in requests or seconds. By default, MSER-5 determines this part for
         each point, from all of its seeds; see `simulate`.
-    allow_held_up : bool
+    allow_blocked : bool
         Whether arrivals may wait for a slot; by default, a wait is an error. See `simulate`.
     measures : sequence of Measure
         Measures in addition to `simulation.STANDARD`, by default none.
@@ -280,7 +280,7 @@ def sweep(
     if not callable(build):
         raise InputError(f"build: given {shown(build)}; give a function that returns a scenario, followed by the axes")
     instance_of(Mapping, "a mapping from parameters of build to values, such as {'replicas': [2, 4]}")("axes", axes)
-    measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
+    measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_blocked))
     asked = SweepSettings(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
     check_axes(axes, asked.measures)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
@@ -291,8 +291,8 @@ def sweep(
     shelf = NoStore() if store is None else Store(store)
     found = []
     for numbers, done in simulated(scenarios, points, asked, shelf, client):
-        if not allow_held_up:
-            _refuse_held_up(float(done.data.held_up.max()), int(done.slots.max()))
+        if not allow_blocked:
+            _refuse_blocked(float(done.data.blocked.max()), int(done.slots.max()))
         found.append((numbers, done.data))
     most = max(scenario.system.drives for scenario in scenarios)
     data = grid(_sorted(found, most), axes).assign_coords(seed=list(asked.seeds))
@@ -340,11 +340,11 @@ def _others(flat: xr.Dataset) -> dict:
     return {name: flat[name] for name in flat.coords if name != "point"}
 
 
-def _refuse_held_up(waited: float, slots: int) -> None:
+def _refuse_blocked(waited: float, slots: int) -> None:
     if waited > 0:
         raise InputError(
             f"{waited:.0f} arrivals waited outside, because {slots} slots are too few; raise System.slots, lower the "
-            "load, or pass allow_held_up=True (with delayed writes, Background.most may also be too small)"
+            "load, or pass allow_blocked=True (with delayed writes, Background.most may also be too small)"
         )
 
 

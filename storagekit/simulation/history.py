@@ -13,13 +13,13 @@ from tqdm import tqdm
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, require, require_takes, validate
-from storagekit.engine import AUTO, Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
+from storagekit.engine import AUTO, Record, Runner, Scenario, State, Tally, batch_of, stack, steps
 from storagekit.simulation.experiment import built, check_axes, grid, listed
 from storagekit.simulation.measures import Measure, measured, sums_of
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import TRIED, fewest, groups, provided
 from storagekit.simulation.run_length import NUMERIC, REQUESTS, extent
-from storagekit.simulation.standard_measures import HELD_UP, beside
+from storagekit.simulation.standard_measures import BLOCKED, beside
 
 # number of chunks of events that are simulated before the sums are read
 STRIDE = 64
@@ -65,7 +65,7 @@ def history(
     Each point is simulated once for every seed (dimension `seed`). The seed determines the phases of the spindles. The
     scenarios may differ only in numbers (including the number of drives), because they share one compilation. They must
     share their arrays, such as the requests of a trace. Requests may wait for a slot. Such requests are counted in
-    `held_up`.
+    `blocked`.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ class _Sums(NamedTuple):
             merged, key = stack(provided(scenarios, slots), seeds)
             waiting = []
             for members, used in _few_at_a_time(left, slots):
-                runner = Runner(lanes_of(merged, members), key[:, members], self.record)
+                runner = Runner(batch_of(merged, members), key[:, members], self.record)
                 part = self._by_piece(runner)
-                waited = part[HELD_UP.name][..., :used].any(axis=(0, 1)) & (slots != rungs[-1])
+                waited = part[BLOCKED.name][..., :used].any(axis=(0, 1)) & (slots != rungs[-1])
                 over = np.flatnonzero(~waited)
                 for name, told in part.items():
                     whole = sums.setdefault(name, np.zeros((*told.shape[:2], len(scenarios) * len(seeds))))

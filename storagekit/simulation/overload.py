@@ -10,7 +10,7 @@ PARTS = 5
 # ratio of response times, last part to first part, above which a system is overloaded
 RISEN = 2.0
 # a system is overloaded above this share of arrivals that wait for a slot, or this utilization of the busiest brick
-HELD_UP, BUSY = 1e-3, 0.95
+BLOCKED, BUSY = 1e-3, 0.95
 # number of requests below which utilization and rising response times say nothing
 FEWEST = 100
 
@@ -44,7 +44,7 @@ def overload_reasons(
         The reasons; empty if the system is not overloaded.
     """
     each, reasons = np.asarray(utilization), []
-    if outside > HELD_UP:
+    if outside > BLOCKED:
         reasons.append(f"{outside:.1%} of the arrivals waited for a slot")
     if closed or requests < FEWEST:
         return "; ".join(reasons)

@@ -65,7 +65,7 @@ def described(scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "sce
     """
     return {
         "drive": ", ".join(dict.fromkeys(name for scenario in scenarios for name in _names(scenario.system.drive))),
-        **{part: _types(scenarios, part) for part in ("dispatch", "claims", "queue", "schedule", "write")},
+        **{part: _types(scenarios, part) for part in ("dispatch", "arbitration", "queue", "schedule", "write")},
         "scenario": as_text(scenarios[0]),
     }
 

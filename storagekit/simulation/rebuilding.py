@@ -74,7 +74,7 @@ def rebuild_scenario(
     last address is followed by the first. They are asynchronous writes. All measures of response times therefore
     describe the users' requests only. `by_stream(2)` measures the restored bytes per second, as `stream_throughput` of
     stream 1. It is below `rebuild_rate` if the rebuild cannot keep its rate. The queues of the rebuild then grow during
-    the run, and the run may need `allow_held_up`.
+    the run, and the run may need `allow_blocked`.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class ReplayResults:
     @property
     def waited(self) -> float:
         """Number of requests that waited for a slot."""
-        return float(self._totals["held_up"].item()) if self._totals else 0.0
+        return float(self._totals["blocked"].item()) if self._totals else 0.0
 
     def add_sums(self, tally: Mapping[str, np.ndarray]) -> None:
         """Add the sums of further events.

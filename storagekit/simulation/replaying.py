@@ -43,7 +43,7 @@ def replay(
 ) -> xr.Dataset:  # fmt: skip
     """Simulate the requests of a trace on a system, at the trace's times divided by `scale`, or in a closed loop.
 
-    Requests may wait for a slot. Such requests are counted in `held_up`. A system without `slots` is simulated with 64,
+    Requests may wait for a slot. Such requests are counted in `blocked`. A system without `slots` is simulated with 64,
     then 256, then 1,024 slots until no request waits. A trace in a file of any length needs constant memory.
 
     Parameters
@@ -141,7 +141,7 @@ def replay(
         "not_parallel": attempts.not_parallel,
         "overloaded": overload_reasons(
             outline.requests,
-            float(data.held_up) / outline.requests,
+            float(data.blocked) / outline.requests,
             data.utilization.values,
             responses,
             depth is not None,

@@ -46,7 +46,7 @@ WRITE_RESPONSE = Sum("write_response", lambda report: _response(report, _write(r
 ASYNCHRONOUS_RESPONSE = Sum("asynchronous_response", lambda report: _response(report, _hidden(report)))
 # admitted requests that had waited for a slot; reads that hit a cache; reads that hit the cache of a brick other than
 # the receiving brick
-HELD_UP = Sum("held_up", lambda report: report.held_up, int)
+BLOCKED = Sum("blocked", lambda report: report.blocked, int)
 HITS = Sum("hits", lambda report: report.admission.hit, int)
 ELSEWHERE = Sum("elsewhere", lambda report: report.admission.elsewhere, int)
 # requests that were sent again after a time-out
@@ -229,11 +229,11 @@ STANDARD = (
         lambda served: served.sum("brick"),
     ),
     Measure(
-        "held_up",
+        "blocked",
         "1",
         "requests that waited for a slot before they were admitted",
-        (HELD_UP,),
-        lambda held_up: held_up,
+        (BLOCKED,),
+        lambda blocked: blocked,
     ),
     Measure(
         "elapsed",

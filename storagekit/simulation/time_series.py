@@ -20,7 +20,7 @@ from storagekit.simulation.run_length import Extent, Precision
 from storagekit.simulation.standard_measures import (
     ASYNCHRONOUS_READS,
     ASYNCHRONOUS_WRITES,
-    HELD_UP,
+    BLOCKED,
     READ_RESPONSE,
     READS,
     WRITE_RESPONSE,
@@ -253,9 +253,9 @@ class _Points:
                 if self.extent.precision is None:
                     continue
                 going &= ~self._precise(self.extent.precision, going)
-                if not going.any() or (self._sums()[HELD_UP.name].any() and not self.extent.precision.patient):
+                if not going.any() or (self._sums()[BLOCKED.name].any() and not self.extent.precision.patient):
                     break
-        return Measured(self._data(), self._sums(0.0)[HELD_UP.name].sum(axis=0))
+        return Measured(self._data(), self._sums(0.0)[BLOCKED.name].sum(axis=0))
 
     def _data(self) -> xr.Dataset:
         by = self.extent.by

@@ -52,8 +52,8 @@ class CountClock(NamedTuple):
         return (moment - self.time) - (self.rest + delay)
 
 
-def _zero(lanes: tuple[int, ...]) -> CountClock:
-    nothing = jnp.zeros((1, *lanes), jnp.float32)
+def _zero(batch: tuple[int, ...]) -> CountClock:
+    nothing = jnp.zeros((1, *batch), jnp.float32)
     return CountClock(nothing, nothing)
 
 
@@ -84,8 +84,8 @@ class AbstractCount(eqx.Module):
         """
 
     @abstractmethod
-    def init(self, lanes: tuple[int, ...]) -> Any:
-        """Return the private state at the start of a run; `lanes` contains the axes of the batch."""
+    def init(self, batch: tuple[int, ...]) -> Any:
+        """Return the private state at the start of a run; `batch` contains the axes of the batch."""
 
     @abstractmethod
     def elapse(self, clock: Any, time: Float[Array, "1 *batch"]) -> Any:
@@ -140,7 +140,7 @@ class Steady(AbstractCount):
     def at(self, time):
         return np.full(np.shape(time), self.threads)
 
-    def init(self, lanes):
+    def init(self, batch):
         return None
 
     def elapse(self, clock, time):
@@ -165,8 +165,8 @@ class AbstractPeriodic(AbstractCount):
         The second time is 0 if the thread is never on.
         """
 
-    def init(self, lanes):
-        return _zero(lanes)
+    def init(self, batch):
+        return _zero(batch)
 
     def elapse(self, clock, time):
         # one step of the engine is rarely as long as a period, and a shorter step is exact
@@ -332,8 +332,8 @@ class Steps(AbstractCount):
         passed = np.searchsorted(np.asarray(self.times, np.float64), np.asarray(time, np.float64), side="right")
         return np.asarray(self.counts)[passed]
 
-    def init(self, lanes):
-        return _zero(lanes)
+    def init(self, batch):
+        return _zero(batch)
 
     def elapse(self, clock, time):
         clock, last = clock.later(time), self.times[-1]

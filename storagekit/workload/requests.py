@@ -56,12 +56,12 @@ class Requests(NamedTuple):
     client: Int[Array, "*row"]
 
 
-def nothing_asked(lanes: tuple[int, ...]) -> Requests:
+def nothing_asked(batch: tuple[int, ...]) -> Requests:
     """Return placeholder requests for the first sector, which only define the structure of a request.
 
     Parameters
     ----------
-    lanes : tuple of int
+    batch : tuple of int
         Shape of the batch.
 
     Returns
@@ -69,7 +69,7 @@ def nothing_asked(lanes: tuple[int, ...]) -> Requests:
     Requests
         One request of one sector for each run, arrays of shape `[1, *batch]`.
     """
-    nothing, words = jnp.zeros((1, *lanes), jnp.int32), jnp.zeros((1, *lanes), jnp.uint32)
+    nothing, words = jnp.zeros((1, *batch), jnp.int32), jnp.zeros((1, *batch), jnp.uint32)
     return Requests(
         nothing, nothing.astype(int), nothing + 1, nothing == 0, words, words, nothing != 0, nothing, nothing
     )

@@ -237,11 +237,11 @@ class Threads(AbstractArrivals):
         return slot < 0
 
     def init(self, key: UInt32[Array, "2 *batch"]) -> Thinking:
-        lanes = key.shape[1:]
-        issued = jnp.zeros((self._provided, *lanes), jnp.int32)
+        batch = key.shape[1:]
+        issued = jnp.zeros((self._provided, *batch), jnp.int32)
         thread = row_index(self._provided, key) + issued
         thought = self._thought(key, thread, issued)
-        clocks = tuple(group.threads.init(lanes) for group in self.groups)
+        clocks = tuple(group.threads.init(batch) for group in self.groups)
         return Thinking(key, thought + self._off(clocks, thread, thought), issued, clocks)
 
     def next_arrival(self, private: Thinking, pending, answer):

@@ -200,11 +200,11 @@ class Background(AbstractWrite):
     def asked(self, private, routed, read, place, placement):
         return routed
 
-    def entered(self, private: Delayed, moment: RequestAdmitted) -> Delayed:
-        into, request = moment.into, moment.request
-        assert moment.usable is not None
+    def on_admitted(self, private: Delayed, event: RequestAdmitted) -> Delayed:
+        into, request = event.into, event.request
+        assert event.usable is not None
         return private._replace(
-            replicas=jnp.where(into, moment.usable, private.replicas),
+            replicas=jnp.where(into, event.usable, private.replicas),
             start=jnp.where(into, request.sector, private.start),
             stop=jnp.where(into, request.sector + request.sectors, private.stop),
         )
@@ -243,32 +243,32 @@ class Background(AbstractWrite):
     ) -> Float[AnyArray, "..."]:
         return jnp.float32(0)
 
-    def taken(self, private: Delayed, moment: AccessStarted) -> Delayed:
-        return private._replace(backlog=private.backlog.taken(moment))
+    def on_access_started(self, private: Delayed, event: AccessStarted) -> Delayed:
+        return private._replace(backlog=private.backlog.taken(event))
 
     def ends_delayed(self, private: Delayed, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
         return ~pick(private.backlog.of_slot, which)
 
-    def ended(self, private: Delayed, moment: AccessEnded) -> Delayed:
+    def on_access_ended(self, private: Delayed, event: AccessEnded) -> Delayed:
         # A drive that has not received a claim may write another first copy, which does not count.
-        first = moment.written & (pick(private.replicas, moment.slot) != 0)
-        start, stop = pick(private.start, moment.slot), pick(private.stop, moment.slot)
+        first = event.written & (pick(private.replicas, event.slot) != 0)
+        start, stop = pick(private.start, event.slot), pick(private.stop, event.slot)
         left_over, covered = _without_covered(private.backlog, start, stop, first, private.moved)
-        table, placement = left_over.table, moment.placement
-        at = pick(left_over.writes, moment.which)
+        table, placement = left_over.table, event.placement
+        at = pick(left_over.writes, event.which)
         old = table.row(at)
-        again = moment.made & (at >= 0)
-        place = where_tree(again, old.place, moment.place)
-        written = bit(placement.part_on(moment.which, place) * placement.replicas + moment.replica)
+        again = event.made & (at >= 0)
+        place = where_tree(again, old.place, event.place)
+        written = bit(placement.part_on(event.which, place) * placement.replicas + event.replica)
         every = mask_of(placement.parts * placement.replicas)
         left = jnp.where(again, old.left, every) & ~written
-        arrival_time = left_over.now.after(moment.arrival_time)
-        fresh = FirstCopies(moment.number, start, stop, place, arrival_time, left, private.begun + 1)
+        arrival_time = left_over.now.after(event.arrival_time)
+        fresh = FirstCopies(event.number, start, stop, place, arrival_time, left, private.begun + 1)
         row = where_tree(again, old._replace(left=left), fresh)
         table = table.put(jnp.where(first, table.size, at), row, (first | again) & (left != 0))
         over = again & (left == 0)
         left_over = left_over._replace(table=table).without(at, over, FIRST)
-        slot = row_index(private.replicas.shape[0], private.replicas) == moment.slot
+        slot = row_index(private.replicas.shape[0], private.replicas) == event.slot
         replicas = jnp.where(slot & first, jnp.uint32(0), private.replicas)
         begun, size = private.begun + first, left_over.table.size
         fewer = private.forced - covered - (over & (old.order <= private.moved))

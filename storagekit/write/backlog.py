@@ -137,11 +137,11 @@ class Backlog(NamedTuple):
         usable = of_part(row.left, placement.part_on(which, row.place), placement)
         return Later(at, at >= 0, row.number, row.place, usable, candidates)
 
-    def taken(self, moment: AccessStarted) -> "Backlog":
+    def taken(self, event: AccessStarted) -> "Backlog":
         """Return the backlog after a drive has chosen its next access."""
-        assert moment.delayed is not None
-        row = jnp.where(moment.delayed >= 0, moment.delayed, FIRST)
-        return self._replace(writes=jnp.where(moment.drive, row, self.writes))
+        assert event.delayed is not None
+        row = jnp.where(event.delayed >= 0, event.delayed, FIRST)
+        return self._replace(writes=jnp.where(event.drive, row, self.writes))
 
     def without(self, at: Int[Array, "1 *batch"], gone: Bool[Array, "1 *batch"], becomes: int) -> "Backlog":
         """Return the backlog without a row.
@@ -191,7 +191,7 @@ def backlog(kind: type, length: int, sizes: StateSizes) -> Backlog:
     common = {"place": sizes.place, "arrival_time": start, "left": numbers(1, sizes, 0, jnp.uint32)}
     common |= {"start": address, "stop": address}
     row = kind(**{name: common.get(name, one) for name in kind._fields})
-    return Backlog(empty(row, length, sizes.lanes), numbers(sizes.drives, sizes, FIRST), start)
+    return Backlog(empty(row, length, sizes.batch), numbers(sizes.drives, sizes, FIRST), start)
 
 
 def numbers(length: int, sizes: StateSizes, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *batch"]:
@@ -213,4 +213,4 @@ def numbers(length: int, sizes: StateSizes, value: int = 0, kind: DTypeLike = jn
     array, shape `[length, *batch]`
         The array.
     """
-    return jnp.full((length, *sizes.lanes), value, kind)
+    return jnp.full((length, *sizes.batch), value, kind)

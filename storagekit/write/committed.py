@@ -212,11 +212,11 @@ class Committed(AbstractWrite):
         """Return whether the buffer of each node is full. filled: sectors in each buffer."""
         return (filled > 0) & (filled * float(units.SECTOR) >= by_row(self.buffer, filled))
 
-    def entered(self, private: Buffers, moment: RequestAdmitted) -> Buffers:
-        request, placement = moment.request, moment.placement
-        left = placement.parts_of(moment.place) & ~moment.asked
-        row = CommittedRow(request.number, moment.place, request.sectors, private.backlog.now.after(moment.at), left)
-        return private.with_row(row, moment.admitted & ~request.read, placement)
+    def on_admitted(self, private: Buffers, event: RequestAdmitted) -> Buffers:
+        request, placement = event.request, event.placement
+        left = placement.parts_of(event.place) & ~event.asked
+        row = CommittedRow(request.number, event.place, request.sectors, private.backlog.now.after(event.at), left)
+        return private.with_row(row, event.admitted & ~request.read, placement)
 
     def later(
         self,
@@ -234,14 +234,14 @@ class Committed(AbstractWrite):
             which, needed, bound, price, placement, foreground=lambda row: full, rank=lambda row: row.number
         )
 
-    def taken(self, private: Buffers, moment: AccessStarted) -> Buffers:
-        return private._replace(backlog=private.backlog.taken(moment))
+    def on_access_started(self, private: Buffers, event: AccessStarted) -> Buffers:
+        return private._replace(backlog=private.backlog.taken(event))
 
     def ends_delayed(self, private: Buffers, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
         return ~pick(private.backlog.of_slot, which)
 
-    def ended(self, private: Buffers, moment: AccessEnded) -> Buffers:
-        return private.written(moment.which, moment.made, moment.placement)
+    def on_access_ended(self, private: Buffers, event: AccessEnded) -> Buffers:
+        return private.written(event.which, event.made, event.placement)
 
     def elapse(self, private: Buffers, time: Float[Array, "1 *batch"]) -> Buffers:
         return private.elapse(time)

@@ -14,7 +14,7 @@ class WriteSwitch(Switch, AbstractWrite):
 
     Parameters
     ----------
-    members : sequence of AbstractWrite
+    components : sequence of AbstractWrite
         The policies.
     index : int
         Number of the selected policy, from 0, by default 0.
@@ -29,21 +29,21 @@ class WriteSwitch(Switch, AbstractWrite):
     kind: ClassVar[type] = AbstractWrite
 
     def __check_init__(self):
-        for member in self.members:
-            late = isinstance(member, AbstractWrite) and (member.leaves or member.settles or member.over_when_answered)
+        for one in self.components:
+            late = isinstance(one, AbstractWrite) and (one.leaves or one.settles or one.over_when_answered)
             if late:
                 raise InputError(
-                    f"{type(member).__name__} in a switch of write policies: it delays parts or uses claims; use it "
+                    f"{type(one).__name__} in a switch of write policies: it delays parts or uses claims; use it "
                     "without a switch"
                 )
 
     def check(self, facts):
-        for member in self.members:
-            member.check(facts)
+        for one in self.components:
+            one.check(facts)
 
     @property
     def one_for_all(self):
-        return any(member.one_for_all for member in self.members)
+        return any(one.one_for_all for one in self.components)
 
     def rule(self, parts, receiving, readable):
-        return self.decided(member.rule(parts, receiving, readable) for member in self.members)
+        return self.decided(one.rule(parts, receiving, readable) for one in self.components)

@@ -196,7 +196,7 @@ class DelayedWriteTable(eqx.Module):
         return jax.tree.unflatten(self.form.tree, leaves)
 
 
-def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable:
+def empty(row: PyTree, length: int, batch: tuple[int, ...]) -> DelayedWriteTable:
     """Return an empty table.
 
     Parameters
@@ -205,7 +205,7 @@ def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable
         A row, as an example of the structure.
     length : int
         Minimum number of rows.
-    lanes : tuple of int
+    batch : tuple of int
         Shape of the batch, `()` for a single run.
 
     Returns
@@ -216,8 +216,8 @@ def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable
     leaves, tree = jax.tree.flatten(row)
     length = math.ceil(length / BLOCK) * BLOCK
     form = Form(tree, tuple(leaf.dtype for leaf in leaves))
-    words = jnp.zeros((sum(form.widths) * length, *lanes), jnp.int32)
-    return DelayedWriteTable(words, jnp.zeros((1, *lanes), jnp.int32), form)
+    words = jnp.zeros((sum(form.widths) * length, *batch), jnp.int32)
+    return DelayedWriteTable(words, jnp.zeros((1, *batch), jnp.int32), form)
 
 
 def _words(leaf: Shaped[Array, "1 *batch"]) -> Int[Array, "half 1 *batch"]:

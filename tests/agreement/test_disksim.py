@@ -66,7 +66,7 @@ def test_open_response_within_three_percent():
         {"rate": list(expected)},
         requests=30_000,
         seeds=32,
-        allow_held_up=True,
+        allow_blocked=True,
     )
     for rate, response in expected.items():
         found = float(data.response.sel(rate=rate).mean()) / MS

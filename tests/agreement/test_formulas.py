@@ -53,7 +53,7 @@ def measured(drive, requests):
         requests=12_000,
         warm_up=2000,
         seeds=16,
-        allow_held_up=True,
+        allow_blocked=True,
     )
 
 
@@ -94,7 +94,7 @@ def test_mmc_is_a_shared_queue():
         system = System(SERVER, Replicas(3), central(), FCFS(), drives=3, slots=64)
         return Scenario(system, PoissonArrivals(EXPONENTIAL, rate))
 
-    data = sweep(shared, {"rate": rates}, requests=12_000, warm_up=2000, seeds=16, allow_held_up=True)
+    data = sweep(shared, {"rate": rates}, requests=12_000, warm_up=2000, seeds=16, allow_blocked=True)
     assert_covers(data, "response", response_mmc(rates, SERVICE, 3))
 
 

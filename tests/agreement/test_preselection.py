@@ -243,7 +243,7 @@ def completions(cases, arrivals) -> list[dict[int, float]]:
 
     def scenario(write, protocol, code) -> Scenario:
         dispatch, layout = Broadcast(), Coded(*code)
-        system = System(SPINDLE, layout, dispatch, FCFS(), write, claims=protocol, drives=DRIVES, slots=64)
+        system = System(SPINDLE, layout, dispatch, FCFS(), write, arbitration=protocol, drives=DRIVES, slots=64)
         return Scenario(system, arrivals)
 
     log = execute(*stack([scenario(*case) for case in cases], [SEED]), WANTED, Record(log=ResponseLog())).log

@@ -61,11 +61,11 @@ def driven(cache, placement, sent: Sent):
         request = row.request
         if row.generation is not None:
             nothing = jnp.zeros((SLOTS, 1), bool), jnp.zeros((SLOTS, 1), jnp.uint32)
-            private = cache.stopped(private, BrickStopped(row.generation - private.lost, *nothing))
+            private = cache.on_brick_stopped(private, BrickStopped(row.generation - private.lost, *nothing))
         location, always = placement.locate(SERVER, request), jnp.ones_like(request.read)
         found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, location))
         slot = request.number % SLOTS
-        private = cache.entered(
+        private = cache.on_admitted(
             private,
             RequestAdmitted(
                 row_index(SLOTS, slot) == slot, always, request, placement, location, row.routed, None, jnp.zeros(1)
@@ -83,7 +83,7 @@ def driven(cache, placement, sent: Sent):
             jnp.zeros_like(slot),
             jnp.zeros_like(slot, jnp.uint32),
         )
-        private = cache.taken(private, taken)
+        private = cache.on_access_started(private, taken)
         return private, (found, private.table)
 
     first = cache.init(StateSizes(SLOTS, BRICKS, sent.routed.shape[2:], sent.generation is not None))
@@ -357,7 +357,7 @@ def test_a_request_that_does_not_enter_changes_nothing():
         assert not found.hit.any()
         np.testing.assert_array_equal(after.table, contents.table)
         never, drive = jnp.zeros(1, bool), jnp.zeros(BRICKS, bool)
-        after = cache.taken(
+        after = cache.on_access_started(
             contents, AccessStarted(one, one, location, placement, ~never, never, drive, one, one.astype(jnp.uint32))
         )
         np.testing.assert_array_equal(after.table, contents.table)
@@ -371,7 +371,7 @@ def test_a_read_waits_for_reads_that_share_a_block():
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([sector], sectors))
         into, location = jnp.arange(SLOTS) == slot, Replicas(BRICKS).locate(SERVER, request)
         always, routed = jnp.ones(1, bool), jnp.ones(1, jnp.uint32)
-        private = cache.entered(
+        private = cache.on_admitted(
             private, RequestAdmitted(into, always, request, Replicas(BRICKS), location, routed, None, jnp.zeros(1))
         )
     shares = {

@@ -30,13 +30,13 @@ class Recording(Randomized):
     """Stores the number of the request in each slot."""
 
     def init(self, sizes):
-        nothing = jnp.zeros((1, *sizes.lanes), jnp.int32)
-        return Seen(jnp.full((sizes.slots, *sizes.lanes), -1, jnp.int32), nothing, nothing)
+        nothing = jnp.zeros((1, *sizes.batch), jnp.int32)
+        return Seen(jnp.full((sizes.slots, *sizes.batch), -1, jnp.int32), nothing, nothing)
 
-    def entered(self, private, event):
+    def on_admitted(self, private, event):
         return private._replace(number=jnp.where(event.into, event.request.number, private.number))
 
-    def answered(self, private, event):
+    def on_completed(self, private, event):
         made = event.number >= 0
         there = jnp.any(private.number == event.number, axis=0, keepdims=True)
         return private._replace(completions=private.completions + made, unknown=private.unknown + (made & ~there))
@@ -62,10 +62,10 @@ class Counting(Randomized):
     """Counts the accesses of writes that end."""
 
     def init(self, sizes):
-        nothing = jnp.zeros((1, *sizes.lanes), jnp.int32)
+        nothing = jnp.zeros((1, *sizes.batch), jnp.int32)
         return Counted(nothing, nothing)
 
-    def ended(self, private, event):
+    def on_access_ended(self, private, event):
         return Counted(private.ended + event.written, private.completions + (event.awaited & ~event.read))
 
 

@@ -107,7 +107,7 @@ def test_a_large_batch_has_no_extra_services():
         return Scenario(system(8, DSPTF(latency, waits=1), slots=32), arrivals)
 
     axes = {"latency": [0.0, 50e-6, 123.4e-6, 1 * MS, 3 * MS], "rate": [20.0, 100.0, 250.0]}
-    data = sweep(scenario_of, axes, requests=5000, seeds=2, allow_held_up=True)
+    data = sweep(scenario_of, axes, requests=5000, seeds=2, allow_blocked=True)
     assert float(data.extra_services.max()) == 0
     # idle bricks do compete, so the test is not empty
     assert float(data.further_claims.sel(rate=20.0, latency=1 * MS).min()) > 1

@@ -190,7 +190,7 @@ def assert_conserves(ran: Ran):
     assert np.all(tally.busy <= tally.elapsed + 20e-3)
     parts = (tally.seek + tally.rotation + tally.transfer).sum()
     assert parts == pytest.approx(tally.busy.sum(), rel=1e-5)
-    assert float(tally.twice[0]) == 0 or float(system.claims.lead_time) > 0
+    assert float(tally.twice[0]) == 0 or float(system.arbitration.lead_time) > 0
 
 
 def closed(completion, log) -> dict[tuple, list[Ran]]:
@@ -242,7 +242,7 @@ def test_declustered_bricks_with_memory_conserve(remembering, dispatch):
         # in progress
         hit = reports.admission.hit
         number = np.cumsum(reports.admitted)[hit] - 1
-        takes = HIT_TIME + float(DISPATCHERS[dispatch].claims.network_latency) * reports.admission.elsewhere[hit]
+        takes = HIT_TIME + float(DISPATCHERS[dispatch].arbitration.network_latency) * reports.admission.elsewhere[hit]
         completed = by_number(reports.answered)
         late = np.array([completed[n] - time for n, time in zip(number, takes, strict=True) if n in completed])
         assert np.min(late) > -1e-6
@@ -266,7 +266,7 @@ def open_loop(event_log):
 def test_open_loops_conserve(open_loop, dispatch, rate):
     for ran in open_loop[dispatch, rate]:
         assert_conserves(ran)
-        blocked = float(ran.tally.held_up[0])
+        blocked = float(ran.tally.blocked[0])
         assert blocked > 0.5 * WANTED if rate == FLOOD else blocked == 0
         assert float(ran.tally.hits[0]) > 10
 

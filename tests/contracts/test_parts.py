@@ -157,7 +157,7 @@ def test_no_request_is_lost_or_completes_twice(event_log, placement, write):
             expected = int(placement.data) * sums["reads"] + of_write * sums["writes"]
             extra = sums["served"] - expected
             most = most_extra(placement, write)
-            serves_in_vain = not np.all(dispatch.withdraws) or dispatch.claims.answers_tell
+            serves_in_vain = not np.all(dispatch.withdraws) or dispatch.arbitration.uses_completions
             assert -most <= extra and (extra <= most or serves_in_vain)
         if isinstance(placement, AbstractParity):
             # a write of the group of four has four accesses with either number of parities, and with full stripes

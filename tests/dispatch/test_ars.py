@@ -115,7 +115,7 @@ def elapsed(dispatch, private, seconds):
 def after_a_window(dispatch, private, *events):
     """The state one window later, after these accesses ended in the window."""
     for event in events:
-        private = dispatch.ended(private, event)
+        private = dispatch.on_access_ended(private, event)
     return elapsed(dispatch, private, float(dispatch.window))
 
 
@@ -201,13 +201,13 @@ def test_metrics_are_sectors_over_seconds_of_a_window():
         ended(1, 1e-3, awaited=False),
         ended(2, 16e-3, read=False),
     ):
-        private = elapsed(ars, ars.ended(private, event), 0.1)
+        private = elapsed(ars, ars.on_access_ended(private, event), 0.1)
     assert metrics(private) == [0] * 12
     private = elapsed(ars, private, 0.6)
     expected = [2000, 1000, *[0] * 6, 500, *[0] * 3]
     assert metrics(private) == pytest.approx(expected)
     # the second window ends at two seconds, not one second after the last event
-    private = elapsed(ars, ars.ended(elapsed(ars, private, 0.85), ended(0, 8e-3)), 0.02)
+    private = elapsed(ars, ars.on_access_ended(elapsed(ars, private, 0.85), ended(0, 8e-3)), 0.02)
     assert metrics(private) == pytest.approx(expected)
     private = elapsed(ars, private, 0.04)
     assert metrics(private) == pytest.approx([1000, *expected[1:]])
@@ -294,13 +294,13 @@ def admitted(dispatch, private, request: Requests, view: View, slot: int):
     event = RequestAdmitted(
         into, jnp.ones((1, 1), bool), request, view.placement, view.place, mask, None, jnp.zeros((1, 1))
     )
-    return parts_of(mask), dispatch.entered(private, event)
+    return parts_of(mask), dispatch.on_admitted(private, event)
 
 
 def completed(dispatch, private, number: int):
     none = jnp.zeros((1, 1), jnp.int32)
     said = RequestCompleted(none + number, jnp.zeros((1, 1)), none == 0, none == 1, jnp.zeros((1, 1)), none, none, none)
-    return dispatch.answered(private, said)
+    return dispatch.on_completed(private, said)
 
 
 def test_reads_go_to_more_nodes_while_a_node_is_silent():
@@ -310,7 +310,7 @@ def test_reads_go_to_more_nodes_while_a_node_is_silent():
     targets, private = admitted(ars, initial(ars, 3), requests_for(), view, 0)
     assert len(targets) == 2
     slow, fast = targets
-    private = ars.ended(elapsed(ars, private, 0.4), ended(fast, 0.4))
+    private = ars.on_access_ended(elapsed(ars, private, 0.4), ended(fast, 0.4))
     assert len(parts_of(routed(ars, private, requests_for(BLOCK), view)[0])) == 2
     private = elapsed(ars, private, 0.2)
     assert parts_of(routed(ars, private, requests_for(BLOCK), view)[0]) == [0, 1, 2]
@@ -319,7 +319,7 @@ def test_reads_go_to_more_nodes_while_a_node_is_silent():
     private = elapsed(ars, completed(ars, private, 0), 5.0)
     assert len(parts_of(routed(ars, private, requests_for(BLOCK), view)[0])) == 3
     assert len(parts_of(routed(ars, private, requests_for(BLOCK, client=1), view)[0])) == 2
-    private = ars.ended(private, ended(slow, 0.1, slot=1, number=7))
+    private = ars.on_access_ended(private, ended(slow, 0.1, slot=1, number=7))
     assert len(parts_of(routed(ars, private, requests_for(BLOCK), view)[0])) == 2
 
 
@@ -328,7 +328,7 @@ def test_a_node_that_serves_others_or_is_not_awaited_is_not_silent():
     targets, private = admitted(ars, initial(ars, 3), requests_for(), view, 0)
     later = elapsed(ars, private, 0.6)
     for node in targets:
-        later = ars.ended(later, ended(node, 0.1, slot=2, number=5))
+        later = ars.on_access_ended(later, ended(node, 0.1, slot=2, number=5))
     assert len(parts_of(routed(ars, later, requests_for(), view)[0])) == 2
     # the request completes before the patience ends, so no node owes it a part any more
     private = elapsed(ars, completed(ars, elapsed(ars, private, 0.4), 0), 1.0)

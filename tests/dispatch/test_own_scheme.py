@@ -36,7 +36,7 @@ class Recording(AsManyAsNeeded):
     of: Any
 
     def init(self, sizes: StateSizes):
-        return jnp.zeros((WATCHED, *sizes.lanes), jnp.uint32)
+        return jnp.zeros((WATCHED, *sizes.batch), jnp.uint32)
 
     def route(self, private, request, entering, view):
         routed, _ = self.of.route(None, request, entering, view)

@@ -62,7 +62,9 @@ def test_a_selected_dispatcher_acts_as_itself(components, condition, outstanding
 def test_lead_time_and_network_latency_are_those_of_the_selected():
     for index, (lead, latency) in enumerate([(2e-3, 1e-3), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]):
         one = DispatchSwitch(COMPONENTS, index)
-        assert (float(one.claims.lead_time), float(one.claims.network_latency)) == pytest.approx((lead, latency))
+        assert (float(one.arbitration.lead_time), float(one.arbitration.network_latency)) == pytest.approx(
+            (lead, latency)
+        )
 
 
 @pytest.mark.parametrize(

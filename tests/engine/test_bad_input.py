@@ -195,7 +195,7 @@ def test_arrivals_that_wait_for_a_slot_raise_with_a_remedy():
         InputError, match=r"arrivals waited outside, because 8 slots are too few; raise System\.slots, lower the load"
     ):
         simulate(overload, requests=500)
-    assert float(simulate(overload, requests=500, allow_held_up=True).held_up) > 100
+    assert float(simulate(overload, requests=500, allow_blocked=True).blocked) > 100
 
 
 def test_a_loop_faster_than_its_disks_raises_with_a_remedy():

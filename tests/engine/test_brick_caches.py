@@ -55,7 +55,7 @@ def test_a_blocked_read_hits_after_its_admission(unfold, recorded):
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), cache=memory(hit_time=3 * MS, bricks=1), drives=1, slots=1)
     tally, reports = unfold(Scenario(system, recorded(np.array([0, 0, 20]) * MS, sectors=8)))
     assert responses(reports) == pytest.approx({0: 8, 1: 11, 2: 3}, abs=1e-3)
-    assert (int(tally.hits[0]), int(tally.held_up[0])) == (2, 1)
+    assert (int(tally.hits[0]), int(tally.blocked[0])) == (2, 1)
 
 
 def test_a_written_block_stays_with_one_brick(unfold, recorded):

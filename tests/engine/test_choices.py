@@ -21,6 +21,6 @@ def test_completed_writes_and_the_chosen_request_do_not_count_in_the_queue(write
     """With one brick and one copy, every request except the chosen one counts, unless writes complete on arrival."""
     loop = ClosedLoop(RandomRequests(FixedSize(4 * KB), read_share), 4)
     system = System(RateServer(1000), Replicas(1), Hashing(), FCFS(), write, slots=8)
-    data = simulate(Scenario(system, loop), requests=200, measures=[QUEUE], allow_held_up=True)
+    data = simulate(Scenario(system, loop), requests=200, measures=[QUEUE], allow_blocked=True)
     assert float(data.candidates) > 2
     assert float(data.queue_length) == pytest.approx(share * (float(data.candidates) - 1))

@@ -102,7 +102,7 @@ def test_a_finished_run_of_a_batch_does_not_stop_the_others(recorded):
     def paced(scale):
         return Scenario(system, RecordedArrivals(arrivals.requests, arrivals.gap, scale))
 
-    data = sweep(paced, {"scale": [0.5, 100.0]}, requests=count, warm_up=0, seeds=1, allow_held_up=True)
+    data = sweep(paced, {"scale": [0.5, 100.0]}, requests=count, warm_up=0, seeds=1, allow_blocked=True)
     assert data.requests.values.ravel().tolist() == [count, count]
 
 

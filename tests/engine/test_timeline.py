@@ -65,7 +65,7 @@ def test_an_arrival_waits_outside_until_a_slot_is_free(unfold, recorded):
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), drives=1, slots=1)
     tally, reports = unfold(Scenario(system, arrivals))
     assert responses(reports) == pytest.approx({0: 2, 1: 3, 2: 4.5}, abs=1e-3)
-    assert tally.held_up.tolist() == [2]
+    assert tally.blocked.tolist() == [2]
 
 
 def test_an_arrival_that_waited_for_a_slot_wakes_a_brick_on_admission(unfold, recorded):
@@ -78,7 +78,7 @@ def test_an_arrival_that_waited_for_a_slot_wakes_a_brick_on_admission(unfold, re
     system = System(SERVER, Replicas(2), Hashing(), FCFS(), drives=2, slots=1)
     tally, reports = unfold(Scenario(system, arrivals))
     assert responses(reports) == pytest.approx({0: 8, 1: 12}, abs=1e-3)
-    assert tally.held_up.tolist() == [1]
+    assert tally.blocked.tolist() == [1]
     assert np.min(reports.elapsed) >= 0
 
 

@@ -366,8 +366,8 @@ class Watch(AbstractLog):
         for brick, (first, end) in enumerate(itertools.pairwise(edges)):
             number = jnp.asarray([brick])
             waits.append(jnp.sum(bit_is_set(tags.queued, number), axis=0, keepdims=True))
-            handed = system.queue.handed(tags, state.slots.waiting, number)
-            here = bit_is_set(handed[None], system.placement.part_on(jnp.arange(first, end)[:, None], places))
+            issued = system.queue.issued(tags, state.slots.waiting, number)
+            here = bit_is_set(issued[None], system.placement.part_on(jnp.arange(first, end)[:, None], places))
             has.append(jnp.sum(here)[None] + jnp.sum(state.drives.planned[first:end])[None])
         return tags.at_work, jnp.concatenate(waits), jnp.concatenate(has), report.answered.number
 

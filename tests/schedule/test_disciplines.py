@@ -100,9 +100,9 @@ def test_look_stores_its_direction():
     look = LOOK()
     private = look.init(StateSizes(1, 2, ()))
     chooser = jnp.asarray([True, False])
-    private = look.taken(private, moved(chooser, -10))
+    private = look.on_access_started(private, moved(chooser, -10))
     assert private.tolist() == [-1, 1]
-    private = look.taken(private, moved(chooser, 0))
+    private = look.on_access_started(private, moved(chooser, 0))
     assert private.tolist() == [-1, 1]
 
 
@@ -115,7 +115,7 @@ def test_a_switch_acts_as_the_scheduler_it_selects(drive):
         ours, alone = (one_or_other.init(StateSizes(1, 1, ())) for one_or_other in (one, scheduler))
         for distance in (-10, 5):
             gone = moved(jnp.ones(1, bool), distance)
-            ours, alone = one.taken(ours, gone), scheduler.taken(alone, gone)
+            ours, alone = one.on_access_started(ours, gone), scheduler.on_access_started(alone, gone)
             seen = choice(drive)
             np.testing.assert_array_equal(one.cost(ours, seen), scheduler.cost(alone, seen))
         orders.append(order(one, drive, ours))

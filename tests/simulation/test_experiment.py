@@ -135,7 +135,7 @@ def test_a_sweep_puts_every_point_at_its_coordinates():
         return scenario(depth, dispatch=dispatch, completion=completion)
 
     axes = {"dispatch": [Hashing(), central()], "depth": [1, 4], "completion": [AllCopies(), Immediate()]}
-    effort = {"seeds": 2, "requests": 300, "allow_held_up": True}
+    effort = {"seeds": 2, "requests": 300, "allow_blocked": True}
     data = sweep(build, axes, **effort)
     assert data.response.dims == ("dispatch", "depth", "completion", "seed")
     for index in np.ndindex(2, 2, 2):

@@ -15,7 +15,7 @@ from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies
 
 REQUESTS = RandomRequests(FixedSize(4096), 0.5)
-COUNTS = ("requests", "accesses", "elapsed", "held_up")
+COUNTS = ("requests", "accesses", "elapsed", "blocked")
 
 
 def pair(rate=50.0, condition=None, slots: int | None = 64) -> Scenario:
@@ -100,7 +100,7 @@ def test_only_runs_that_wait_for_a_slot_are_repeated():
     found = run_with_slots([2, 64])
     assert seen == [(2, 0), (64, 1)]
     few, many = run_with_slots([2]), run_with_slots([64])
-    assert few.held_up.values.ravel()[1] > 0 == found.held_up.max()
+    assert few.blocked.values.ravel()[1] > 0 == found.blocked.max()
     for name in ("response", "read_response", "service_time"):
         np.testing.assert_array_equal(found[name].sel(rate=80.0), many[name].sel(rate=80.0))
         np.testing.assert_array_equal(found[name].sel(rate=1.0), few[name].sel(rate=1.0))

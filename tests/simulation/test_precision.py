@@ -63,11 +63,11 @@ def test_the_true_mean_is_within_the_interval_at_about_the_nominal_rate():
 @pytest.mark.slow
 def test_each_point_stops_independently_of_others():
     axes = {"load": [0.3, 0.8]}
-    both = sweep(queue, axes, seeds=8, requests=FIRST, precision=0.05, allow_held_up=True)
+    both = sweep(queue, axes, seeds=8, requests=FIRST, precision=0.05, allow_blocked=True)
     lengths = both.requests.mean("seed") + both.warm_up
     assert float(lengths.sel(load=0.8)) > 1.9 * float(lengths.sel(load=0.3))
     for load in axes["load"]:
-        alone = replicate(queue(load), seeds=8, requests=FIRST, precision=0.05, allow_held_up=True)
+        alone = replicate(queue(load), seeds=8, requests=FIRST, precision=0.05, allow_blocked=True)
         np.testing.assert_array_equal(both.response.sel(load=load), alone.response)
 
 

@@ -65,7 +65,7 @@ def test_slots_grow_until_no_arrival_waits_outside():
     tight = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), Immediate(), slots=fewest([scenario]))
     with pytest.raises(InputError, match=f"waited outside, because {FEWEST} slots"):
         replicate(Scenario(tight, scenario.arrivals), seeds=2, requests=2000)
-    assert not replicate(scenario, seeds=2, requests=2000).held_up.any()
+    assert not replicate(scenario, seeds=2, requests=2000).blocked.any()
 
 
 def test_only_points_that_wait_for_a_slot_are_repeated():
@@ -75,8 +75,8 @@ def test_only_points_that_wait_for_a_slot_are_repeated():
 
     effort = {"seeds": 2, "requests": 1000, "warm_up": 200}
     axes = {"rate": [5000.0, 10.0, 9000.0]}
-    found = sweep(server, axes, slots=[2, 64], **effort, allow_held_up=True)
-    given = sweep(lambda rate: server(rate, 64), axes, **effort, allow_held_up=True)
+    found = sweep(server, axes, slots=[2, 64], **effort, allow_blocked=True)
+    given = sweep(lambda rate: server(rate, 64), axes, **effort, allow_blocked=True)
     assert same(found, given)
     scenarios = [server(rate) for rate in axes["rate"]]
     (piece,) = grouped(scenarios, 2, [2, 64])
@@ -89,7 +89,7 @@ def test_an_overload_raises_with_the_number_of_slots():
     scenario = Scenario(server, PoissonArrivals(RandomRequests(FixedSize(512), read_share=1.0), rate=2e5))
     with pytest.raises(InputError, match="waited outside, because 1024 slots"):
         simulate(scenario, requests=5000)
-    assert sweep(lambda: scenario, {}, seeds=1, requests=5000, allow_held_up=True).held_up.max() > 0
+    assert sweep(lambda: scenario, {}, seeds=1, requests=5000, allow_blocked=True).blocked.max() > 0
 
 
 def test_the_bare_engine_needs_the_slots():

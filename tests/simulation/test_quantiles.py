@@ -59,7 +59,7 @@ def exact(scenario: Scenario, requests: int, warm_up: int, seeds=(0, 1)) -> dict
 )
 def test_quantiles_agree_with_a_log_of_all_responses(arrivals):
     scenario = Scenario(bricks(), arrivals)
-    data = replicate(scenario, seeds=2, requests=3000, warm_up=500, allow_held_up=True)
+    data = replicate(scenario, seeds=2, requests=3000, warm_up=500, allow_blocked=True)
     for name, values in exact(scenario, 3000, 500).items():
         np.testing.assert_allclose(data[name].transpose("quantile", "seed"), values, rtol=WITHIN)
         assert data[name].attrs["units"] == "s" and data[name].attrs["long_name"]
@@ -81,7 +81,7 @@ def test_quantiles_of_a_replay_are_exact_and_a_simulation_agrees():
     expected = np.quantile(exactly.response_time, SHARES)
     np.testing.assert_allclose(exactly.response_quantile, expected, rtol=1e-6)
     arrivals = recorded(trace, int(bricks().placement.capacity(bricks().drive)))
-    near = simulate(Scenario(bricks(), arrivals), requests=len(trace), warm_up=0, allow_held_up=True)
+    near = simulate(Scenario(bricks(), arrivals), requests=len(trace), warm_up=0, allow_blocked=True)
     for name in QUANTILES:
         np.testing.assert_allclose(near[name], exactly[name], rtol=WITHIN)
 

@@ -183,9 +183,9 @@ def test_a_rebuild_slows_users_and_too_fast_a_rebuild_does_not_keep_its_rate():
     assert float(alone.stream_throughput[1]) == 0
     assert float(slow.response) > 1.05 * float(alone.response)
     fast = rebuild_scenario(array, USERS, rate=40.0, rebuild_rate=1e8, chunk=8 * UNIT * SECTOR, requests=200)
-    seen = simulate(fast, requests=fast.arrivals.total // 4, warm_up=0, allow_held_up=True, measures=by_stream(2))
+    seen = simulate(fast, requests=fast.arrivals.total // 4, warm_up=0, allow_blocked=True, measures=by_stream(2))
     assert 1e6 < float(seen.stream_throughput[1]) < 43e6
-    assert float(seen.held_up) > 0
+    assert float(seen.blocked) > 0
 
 
 def test_a_rebuild_of_large_drives_has_long_addresses():

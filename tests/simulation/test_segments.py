@@ -111,7 +111,7 @@ def test_more_slots_are_tried_until_no_request_waits(short_segments):
     burst = slice(7000, 7100)
     trace.time[burst] = trace.time[burst.start]
     found = sk.replay(trace, system(slots=None))
-    assert found.held_up == 0 and found.attrs["segments"] > 1
+    assert found.blocked == 0 and found.attrs["segments"] > 1
     expected = sk.replay(trace, system(slots=256), parallel=False)
     assert np.mean(np.abs(found.response_time - expected.response_time) > SAME) < 1e-3
 
@@ -229,7 +229,7 @@ def test_many_accesses_between_two_completions_are_progress(short_segments):
     model = sk.System(
         sk.load_drive("atlas10k"), sk.placement.Replicas(16), sk.dispatch.Hashing(), sk.schedule.SATF(), slots=256
     )
-    assert sk.replay(trace, model).held_up == 0
+    assert sk.replay(trace, model).blocked == 0
 
 
 def test_drives_that_do_not_rotate(short_segments):

@@ -231,18 +231,18 @@ def test_an_overload_in_a_store_also_raises_and_stays_stored(tmp_path, monkeypat
     monkeypatch.setattr(provisioning, "FEWEST", 8)
     monkeypatch.setattr(provisioning, "MOST", 32)
     axes, effort = {"rate": [2e5, 5e4]}, {"seeds": 2, "requests": 400}
-    fresh = sweep(overloaded, axes, **effort, allow_held_up=True)
+    fresh = sweep(overloaded, axes, **effort, allow_blocked=True)
     for _ in range(2):
         assert_refused(
             lambda: sweep(overloaded, axes, **effort, store=tmp_path), "waited outside, because 32 slots are too few"
         )
-    again = sweep(overloaded, axes, **effort, allow_held_up=True, store=tmp_path)
+    again = sweep(overloaded, axes, **effort, allow_blocked=True, store=tmp_path)
     assert counts(again) == (2, 0)
     assert_same_bytes(again, fresh)
     monkeypatch.setattr(provisioning, "MOST", 128)  # otherwise the overloaded point would run with this number
-    again = sweep(overloaded, axes, **effort, allow_held_up=True, store=tmp_path)
+    again = sweep(overloaded, axes, **effort, allow_blocked=True, store=tmp_path)
     assert counts(again) == (1, 1)
-    assert_same_bytes(again, sweep(overloaded, axes, **effort, allow_held_up=True))
+    assert_same_bytes(again, sweep(overloaded, axes, **effort, allow_blocked=True))
 
 
 PROGRAM = """

@@ -56,9 +56,9 @@ def test_a_tenth_is_left_out_of_a_run_without_waiting():
 
 
 def test_the_warm_up_found_gives_the_same_result_when_given():
-    found = replicate(queue(0.9), seeds=3, requests=4000, allow_held_up=True)
+    found = replicate(queue(0.9), seeds=3, requests=4000, allow_blocked=True)
     assert 0 < float(found.warm_up) <= 2000 and found.attrs["warm_up_requests"] == "MSER-5"
-    again = replicate(queue(0.9), seeds=3, requests=4000, warm_up=int(found.warm_up), allow_held_up=True)
+    again = replicate(queue(0.9), seeds=3, requests=4000, warm_up=int(found.warm_up), allow_blocked=True)
     assert found.equals(again)
 
 
@@ -70,18 +70,18 @@ def test_the_warm_up_of_runs_in_seconds_is_in_seconds():
 
 @pytest.mark.slow
 def test_each_point_has_a_warm_up_independent_of_others():
-    both = sweep(queue, {"load": [0.3, 0.9]}, seeds=3, requests=4000, allow_held_up=True)
+    both = sweep(queue, {"load": [0.3, 0.9]}, seeds=3, requests=4000, allow_blocked=True)
     for load in (0.3, 0.9):
-        alone = replicate(queue(load), seeds=3, requests=4000, allow_held_up=True)
+        alone = replicate(queue(load), seeds=3, requests=4000, allow_blocked=True)
         assert both.sel(load=load, drop=True).warm_up.equals(alone.warm_up)
     assert dict(both.warm_up.sizes) == {"load": 2}
 
 
 def test_a_point_with_more_seeds_than_a_batch_has_one_warm_up():
     """130 runs exceed two batches, and the third batch has only the last runs of the point."""
-    many = replicate(queue(0.9), seeds=130, requests=500, allow_held_up=True)
+    many = replicate(queue(0.9), seeds=130, requests=500, allow_blocked=True)
     assert many.warm_up.ndim == 0
-    part = replicate(queue(0.9), seeds=range(120, 130), requests=500, warm_up=int(many.warm_up), allow_held_up=True)
+    part = replicate(queue(0.9), seeds=range(120, 130), requests=500, warm_up=int(many.warm_up), allow_blocked=True)
     np.testing.assert_allclose(many.response.sel(seed=slice(120, 129)), part.response, rtol=1e-5)
     np.testing.assert_allclose(
         many.response_quantile.sel(seed=slice(120, 129)).transpose("quantile", "seed"),

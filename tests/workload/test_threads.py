@@ -63,7 +63,7 @@ def test_one_request_of_a_thread_at_a_time(event_log):
     assert sorted(answered)[:300] == list(range(300))
     inside = np.cumsum(reports.admitted.astype(int) - (reports.answered.number >= 0))
     assert inside.max() == 3 and inside.min() >= 0
-    assert np.min(reports.elapsed) >= 0 and reports.held_up.sum() == 0
+    assert np.min(reports.elapsed) >= 0 and reports.blocked.sum() == 0
 
 
 def repairmen(threads: int, think: float) -> float:

@@ -362,7 +362,7 @@ def test_a_full_buffer_delays_further_writes():
         drives, central = Mixed([SERVER, RateServer(250)], [0, 1]), Central((8 * MS, 32 * MS))
         system = System(drives, Replicas(2), central, FCFS(), Committed(buffer=buffer), slots=16)
         loop = ClosedLoop(RandomRequests(FixedSize(4096), read_share=0.0), 2)
-        rates.append(float(simulate(Scenario(system, loop), requests=500, allow_held_up=True).request_rate))
+        rates.append(float(simulate(Scenario(system, loop), requests=500, allow_blocked=True).request_rate))
     assert rates[0] == pytest.approx(31.25, rel=0.05) and rates[1] > 100
 
 

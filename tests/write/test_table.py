@@ -179,9 +179,9 @@ def test_nothing_copies_the_table(batch):
 def test_a_batch_element_equals_its_single_run(schedule):
     """Rows are covered, moved and forced in some runs of the batch only."""
     scenario = written_over(420, table=20, schedule=schedule)
-    batch = replicate(scenario, seeds=4, requests=2000, warm_up=200, allow_held_up=True)
+    batch = replicate(scenario, seeds=4, requests=2000, warm_up=200, allow_blocked=True)
     for seed in range(4):
-        alone = simulate(scenario, seed=seed, requests=2000, warm_up=200, allow_held_up=True)
+        alone = simulate(scenario, seed=seed, requests=2000, warm_up=200, allow_blocked=True)
         for name in ("throughput", "response", "seek", "rotation"):
             np.testing.assert_allclose(float(batch[name].sel(seed=seed)), float(alone[name]), rtol=2e-4, err_msg=name)
 
@@ -189,7 +189,7 @@ def test_a_batch_element_equals_its_single_run(schedule):
 def test_a_write_that_finds_the_table_full_waits_outside():
     """Three rows are too few for the writes, but the slots suffice: with more rows no request waits."""
     few, many = (written_over(900, table=2, most=most, read_share=0.0) for most in (3, 500))
-    waited = [float(simulate(one, requests=3000, allow_held_up=True).held_up) for one in (few, many)]
+    waited = [float(simulate(one, requests=3000, allow_blocked=True).blocked) for one in (few, many)]
     assert waited[0] > 100 and waited[1] == 0
 
 
@@ -201,7 +201,7 @@ def test_forced_copies_compete_and_block_no_request():
     most = []
     for table in (6, 400):
         scenario = written_over(700, table=table)
-        assert float(simulate(scenario, requests=4000, allow_held_up=True).held_up) == 0
+        assert float(simulate(scenario, requests=4000, allow_blocked=True).blocked) == 0
         runner = Runner(scenario, keys([0])[:, 0], Record())
         sizes = []
         for _ in range(20):

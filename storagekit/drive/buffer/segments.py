@@ -227,12 +227,12 @@ class BufferSegments(eqx.Module):
                 "possible"
             )
 
-    def init(self, lanes: tuple[int, ...]) -> BufferMemory:
+    def init(self, batch: tuple[int, ...]) -> BufferMemory:
         """Return an empty buffer before any request, with the arm on cylinder 0."""
         size = self.electronics.buffer.segments
-        nothing, nobody = jnp.zeros((size, *lanes), jnp.int32), jnp.full((1, *lanes), NO_REQUEST, jnp.int32)
-        first = jnp.zeros((1, *lanes), jnp.int32)
-        long_ago = jnp.full((1, *lanes), LONG_AGO, jnp.float32)
+        nothing, nobody = jnp.zeros((size, *batch), jnp.int32), jnp.full((1, *batch), NO_REQUEST, jnp.int32)
+        first = jnp.zeros((1, *batch), jnp.int32)
+        long_ago = jnp.full((1, *batch), LONG_AGO, jnp.float32)
         return BufferMemory(
             *[nothing] * 4,
             ahead=nobody,

@@ -235,7 +235,7 @@ def writes(dispatch: AbstractDispatch, buffers: Sequence[float] = BUFFERS) -> Ab
     buffers : sequence of float
         Size of the buffer of each node, bytes, by default `BUFFERS`.
     """
-    return Claimed() if dispatch.claims.certain is not True else Committed(tuple(buffers), BUFFERED)
+    return Claimed() if dispatch.arbitration.certain is not True else Committed(tuple(buffers), BUFFERED)
 
 
 def cluster(

@@ -44,9 +44,9 @@ def swept(
         seeds=effort.seed_list,
         requests=effort.requests,
         warm_up=effort.requests // 10,
-        allow_held_up=True,
+        allow_blocked=True,
     )
-    steady = (data.held_up / data.requests).mean("seed") < 1e-3
+    steady = (data.blocked / data.requests).mean("seed") < 1e-3
     data["response"] = data.response.where(steady)
     data.attrs |= {"paper": "ars", "exhibit": f"ars.{exhibit}"}
     return data

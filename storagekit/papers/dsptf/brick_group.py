@@ -113,7 +113,7 @@ def effort(profile: str, first_seed: int = 0, seeds: int = QUICK.seeds) -> Effor
     return of_profile(profile, known, first_seed)
 
 
-def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: float = 1e-3) -> xr.Dataset:
+def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_blocked: float = 1e-3) -> xr.Dataset:
     """Return the measures of closed loops at every point of a grid.
 
     Parameters
@@ -126,7 +126,7 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
         Number and length of the runs. The warm-up is a fifth of the requests.
     exhibit : str
         Identifier of the exhibit, without the name of the paper.
-    most_held_up : float
+    most_blocked : float
         Largest fraction of the arrivals that may wait for a slot, by default 1e-3.
 
     Returns
@@ -146,13 +146,13 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
         seeds=effort.seed_list,
         requests=effort.requests,
         warm_up=effort.requests // 5,
-        allow_held_up=True,
+        allow_blocked=True,
         measures=[QUEUE],
     )
-    share = float((data.held_up / data.requests).max())
-    if share > most_held_up:
+    share = float((data.blocked / data.requests).max())
+    if share > most_blocked:
         raise InputError(
-            f"The share of arrivals that waited for a slot is {share:.2%}, but the limit is {most_held_up:.2%}. Give "
+            f"The share of arrivals that waited for a slot is {share:.2%}, but the limit is {most_blocked:.2%}. Give "
             "`group` more slots, or raise the default numbers in brick_group.SLOTS."
         )
     data.attrs |= {"paper": "dsptf", "exhibit": f"dsptf.{exhibit}"}
@@ -163,7 +163,7 @@ def over_loops(
     axes: Mapping[str, Axis],
     *,
     few: bool = False,
-    most_held_up: float = 1e-3,
+    most_blocked: float = 1e-3,
     finish: Callable[[xr.Dataset], xr.Dataset] | None = None,
 ) -> Callable[[Callable[..., Scenario]], Callable[..., xr.Dataset]]:
     """Return a decorator that turns a function of one closed loop into an exhibit over a grid of closed loops.
@@ -174,7 +174,7 @@ def over_loops(
         The default labels of each axis, see `exhibit.over_axes`.
     few : bool
         Whether the number of runs is `Effort.few` instead of `Effort.seeds`, by default false.
-    most_held_up : float
+    most_blocked : float
         Largest fraction of the arrivals that may wait for a slot, by default 1e-3.
     finish : callable, optional
         Computes the exhibit from the measures of the loops. By default the exhibit consists of these measures.
@@ -183,7 +183,7 @@ def over_loops(
     def runs(exhibit: str) -> Runs[Effort]:
         def simulate(loop: Callable[..., Scenario], grid: dict[str, list], effort: Effort) -> xr.Dataset:
             effort = replace(effort, seeds=effort.few) if few else effort
-            data = sweep_loops(loop, grid, effort, exhibit, most_held_up)
+            data = sweep_loops(loop, grid, effort, exhibit, most_blocked)
             return data if finish is None else finish(data)
 
         return simulate

@@ -121,7 +121,7 @@ def table6(replicas: int, read_share: float, latency: float, spindles: int) -> S
 
 # A brick that does not receive a claim keeps the read in its queue, and the read keeps its slot. Any fraction of the
 # arrivals may therefore wait for a slot in this exhibit.
-@over_loops({"loss": (0.0, 0.05, 0.5)}, most_held_up=1.0)
+@over_loops({"loss": (0.0, 0.05, 0.5)}, most_blocked=1.0)
 def protocol(loss: float) -> Scenario:
     """Return the number of further services for each read in the loop of table 1 if claims are lost (section 3).
 

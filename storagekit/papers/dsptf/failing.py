@@ -77,7 +77,7 @@ def failing(
         seeds=effort.seed_list,
         requests=count,
         warm_up=count // 5,
-        allow_held_up=True,
+        allow_blocked=True,
     )
     return data.assign_attrs(paper="dsptf", exhibit="dsptf.protocol", loop=OUTSTANDING)
 

@@ -61,7 +61,7 @@ def network(
     def swept(scheme: str, some: Sequence[float]) -> xr.Dataset:
         axes = {"scheme": [scheme], "latency": list(some), "replicas": list(replicas), "depth": list(depth)}
         less = replace(effort, seeds=max(2, effort.seeds // 8), requests=effort.requests // 2)
-        return sweep_loops(loop, axes | {"read_share": list(read_share)}, less, "network", most_held_up=1.0)
+        return sweep_loops(loop, axes | {"read_share": list(read_share)}, less, "network", most_blocked=1.0)
 
     ours, hashed = swept("D-SPTF", latency), swept("Hashing", latency[:1])
     everywhere = hashed.isel(latency=[0] * len(latency)).assign_coords(latency=ours.latency)

@@ -114,7 +114,7 @@ def table3(
     -------
     Dataset
         Over `trace` and `scheme`: `hit_rate`, the hit rate of reads; `hit_elsewhere`, the fraction of reads that hit in
-        the memory of another brick; `held_up`, the number of requests that waited for a slot. The attribute
+        the memory of another brick; `blocked`, the number of requests that waited for a slot. The attribute
         `duplicates` is as in `replays`.
 
     Notes
@@ -130,7 +130,7 @@ def table3(
         data = through(given, system, runs, name, effort.seed_list[:1], 1).whole.isel(seed=0, drop=True)
         twice += data.attrs["duplicates"]
         basis.append(given.basis)
-        found.append(data[["hit_rate", "hit_elsewhere", "held_up"]].drop_vars(["system", "scheme"]))
+        found.append(data[["hit_rate", "hit_elsewhere", "blocked"]].drop_vars(["system", "scheme"]))
     joined = xr.concat(found, dim="trace", combine_attrs="override").assign_coords(trace=list(traces))
     joined = joined.rename(run="scheme").assign_coords(basis=("trace", basis))
     return joined.assign_attrs(exhibit="dsptf.table3", duplicates=twice)
@@ -350,7 +350,7 @@ def real_findings(data: xr.Dataset) -> list[Measurement]:
     for name in data.trace.values.tolist():
         time = data.response.sel(trace=name)
         shown = ", ".join(f"{scheme} {float(time.sel(scheme=scheme).mean()) / MS:.2f}" for scheme in NAMES[:4])
-        waited = float(data.held_up.sel(trace=name).max())
+        waited = float(data.blocked.sel(trace=name).max())
         note = f"The mean response times in ms are: {shown}." + (
             f" The load exceeds the capacity of two bricks, and {waited:.0f} requests waited for a slot."
             if waited

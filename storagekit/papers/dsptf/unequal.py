@@ -94,7 +94,7 @@ def table4(
             seeds=effort.successive(seeds),
             requests=effort.requests + warm_up,
             warm_up=warm_up,
-            allow_held_up=True,
+            allow_blocked=True,
         )
 
     # Claims on the table compare values at half the speed. The claim on other speeds compares values at different

@@ -349,7 +349,7 @@ def over_windows(
             seeds=[number],
             requests=len(trace),
             warm_up=int(warm_up * len(trace)),
-            allow_held_up=True,
+            allow_blocked=True,
             slots=array.slots,
         )
         found.append(data)

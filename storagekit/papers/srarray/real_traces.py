@@ -67,7 +67,7 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
             seeds=effort.successive(4),
             requests=len(part),
             warm_up=0,
-            allow_held_up=True,
+            allow_blocked=True,
             slots=array.slots,
         )
         local = seek_locality(whole) or 1.0

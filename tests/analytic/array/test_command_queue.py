@@ -87,7 +87,7 @@ def test_the_formula_agrees_with_the_engine(load):
     system = System(DRIVE, layout, Hashing(), SATF(), queue=Depth(32), slots=128)
     locality = float(layout.capacity(DRIVE)) * 512 / 18e12
     arrivals = PoissonArrivals(RandomRequests(FixedSize(16384.0), 1.0, locality, alignment=32), rate)
-    found = replicate(Scenario(system, arrivals), seeds=8, requests=4000, warm_up=800, allow_held_up=True)
+    found = replicate(Scenario(system, arrivals), seeds=8, requests=4000, warm_up=800, allow_blocked=True)
     said = prediction(32, rate)
     assert said.mean == pytest.approx(float(found.response.mean()), rel=0.1)
     assert said.utilization == pytest.approx(float(found.utilization.mean()), rel=0.03)

@@ -39,7 +39,7 @@ def parts() -> dict[str, object]:
         "dispatch": sk.dispatch.Hashing(),
         "schedule": sk.schedule.FCFS(),
         "write": sk.write.AllCopies(),
-        "claims": sk.arbitration.NoArbitration(),
+        "arbitration": sk.arbitration.NoArbitration(),
         "queue": sk.queue.Unlimited(),
         "cache": sk.cache.NoCache(),
         "condition": faults.FaultSchedule(),
@@ -80,7 +80,7 @@ VALID_CALLS = {
         lambda: {"scenario": scenario(), "key": engine.keys([0])[:, 0], **RUN}, optional=("record",)
     ),
     "engine.keys": ValidCall(lambda: {"seeds": [0, 1]}),
-    "engine.lanes_of": ValidCall(lambda: {"scenario": stacked()[0], "members": np.array([0, 1])}),
+    "engine.batch_of": ValidCall(lambda: {"scenario": stacked()[0], "members": np.array([0, 1])}),
     "engine.stack": ValidCall(lambda: {"scenarios": [scenario()], "seeds": [0, 1]}),
     "engine.steps": ValidCall(
         lambda: {"runner": runner(), "amount": 100.0, "progress": progress, "stride": 1, "by": "answered"},

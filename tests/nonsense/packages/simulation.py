@@ -87,7 +87,7 @@ def arrivals() -> sk.workload.ClosedLoop:
     return sk.workload.ClosedLoop(sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 1.0), 2)
 
 
-RUN = {"requests": 200, "warm_up": 0.0, "allow_held_up": False, "measures": [], "precision": 0.5, "budget": 400}
+RUN = {"requests": 200, "warm_up": 0.0, "allow_blocked": False, "measures": [], "precision": 0.5, "budget": 400}
 
 
 VALID_CALLS = {
