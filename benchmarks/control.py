@@ -72,7 +72,7 @@ class Slots(NamedTuple):
     receiving: np.ndarray
     waiting: np.ndarray
     left: np.ndarray
-    answered: np.ndarray
+    completed: np.ndarray
     used: np.ndarray
 
 
@@ -163,7 +163,7 @@ def draw(drive, loop, slots, s, state):
     everyone = (1 << loop.bricks) - 1
     slots.waiting[s] = 1 << chosen if slots.read[s] and loop.hashing else everyone
     slots.left[s] = 1 if slots.read[s] else loop.bricks
-    slots.answered[s] = loop.completion == AT_ONCE and not slots.read[s]
+    slots.completed[s] = loop.completion == AT_ONCE and not slots.read[s]
     slots.used[s] = True
 
 
@@ -187,14 +187,14 @@ def positioning(drive, slots, s, cylinder, head, turns):
 def finished(loop, slots, s, brick):
     """Record that a brick has read or written its copy. Return whether this completes the request."""
     slots.left[s] -= 1
-    answers = not slots.answered[s] and (
+    answers = not slots.completed[s] and (
         slots.read[s]
         or loop.completion == FIRST
         or (loop.completion == RECEIVING and slots.receiving[s] == brick)
         or slots.left[s] == 0
     )
     if answers:
-        slots.answered[s] = True
+        slots.completed[s] = True
     if slots.left[s] == 0:
         slots.used[s] = False
     return answers
@@ -232,7 +232,7 @@ def without_delay(drive, loop, seed, events, warm_up):
             if s == loop.slots:
                 return Sums(-1, now, busy, candidates, 0, 0)
             draw(drive, loop, slots, s, state)
-            coming -= 0 if slots.answered[s] else 1
+            coming -= 0 if slots.completed[s] else 1
             for d in range(loop.bricks):
                 if free[d] == NEVER:
                     free[d] = now
@@ -296,7 +296,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
                 return Sums(-1, now, busy, candidates, contested, twice)
             draw(drive, loop, slots, s, state)
             arrival_time[s], first[s], made[s], services[s] = now, NEVER, NEVER, 0
-            coming -= 0 if slots.answered[s] else 1
+            coming -= 0 if slots.completed[s] else 1
             for d in range(loop.bricks):
                 if idle[d]:
                     wake[d] = now
@@ -328,7 +328,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
         for s in range(loop.slots):
             if not slots.used[s] or not (slots.waiting[s] >> k) & 1:
                 continue
-            if slots.read[s] and (slots.answered[s] or first[s] + latency < now - 1e-12):
+            if slots.read[s] and (slots.completed[s] or first[s] + latency < now - 1e-12):
                 continue
             reaches = arrival_time[s] if slots.receiving[s] == k else arrival_time[s] + latency
             if reaches > now:

@@ -45,7 +45,7 @@ def main(which: str = "one", name: str = "financial", requests: int = 0) -> None
     for run in runs:
         row = data.sel(run=run).isel(seed=0)
         time_missed, hit = float(missed(row)) * 1e3, float(row.hit_rate)
-        print(f"{run:<26} {time_missed:8.2f} ms a missed read, {hit:.3f} hit, {int(row.requests)} answered")
+        print(f"{run:<26} {time_missed:8.2f} ms a missed read, {hit:.3f} hit, {int(row.requests)} completed")
 
 
 def memory() -> float:

@@ -104,16 +104,16 @@ def asking(sector, sectors=1) -> Requests:
 
 def responses(reports) -> dict[int, float]:
     """Response time in ms of each completed request in the reports of `unfold`."""
-    number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
+    number, response = reports.completed.number.ravel(), reports.completed.response.ravel()
     happened = number >= 0
     return dict(zip(number[happened].tolist(), response[happened] / MS, strict=True))
 
 
 def logged_responses(log, count: int) -> np.ndarray:
     """The response time of each of `count` requests in a log of responses; NaN for a request that is not in it."""
-    answered = log.number != NO_REQUEST
+    completed = log.number != NO_REQUEST
     response = np.full(count, np.nan)
-    response[log.number[answered]] = log.response[answered]
+    response[log.number[completed]] = log.response[completed]
     return response
 
 

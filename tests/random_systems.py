@@ -47,7 +47,7 @@ from storagekit.dispatch import (
 )
 from storagekit.drive import AbstractDrive, Flash, Mixed, RateServer, ideal_drive, load_buffered
 from storagekit.engine import AbstractLog, Record, Runner, Scenario, System, stack
-from storagekit.engine.batch import batch_of, steps
+from storagekit.engine.batch import select_runs, steps
 from storagekit.faults import FaultSchedule, Slowdown, outage
 from storagekit.placement import (
     RAID5,
@@ -392,7 +392,7 @@ class EventLog(AbstractLog):
     """Log of the elapsed time, the admitted requests and the completed request of each event."""
 
     def keep(self, scenario, state, report):
-        return Events(report.elapsed, report.answered.number, report.answered.response, report.admitted)
+        return Events(report.elapsed, report.completed.number, report.completed.response, report.admitted)
 
 
 class Ran(NamedTuple):
@@ -423,9 +423,9 @@ def broken(scenarios: list[Scenario], ran: Ran) -> Iterator[str]:
     if not np.all(np.isfinite(events.elapsed)) or np.min(events.elapsed) < 0:
         yield f"time moves by {np.min(events.elapsed)}"
     for index, one in enumerate(scenarios):
-        answered = events.number[:, index] >= 0
-        numbers, response = events.number[answered, index], events.response[answered, index]
-        open_ones = ~slots.answered[:, index] & (slots.number[:, index] >= 0)
+        completed = events.number[:, index] >= 0
+        numbers, response = events.number[completed, index], events.response[completed, index]
+        open_ones = ~slots.completed[:, index] & (slots.number[:, index] >= 0)
         inside = set(slots.number[open_ones, index].tolist())
         admitted = set(range(int(events.admitted[:, index].sum())))
         where = f"run {index}"
@@ -475,12 +475,12 @@ def faults(structure: int, alone: bool) -> list[str] | None:
     found = list(broken(scenarios, ran))
     # the first five runs in another order, several times in one batch
     order = np.arange(RUNS)[::-1] % 5
-    in_batch = run(batch_of(merged, order), key[:, order])
+    in_batch = run(select_runs(merged, order), key[:, order])
     found += [
         f"run {index}: differs in another batch" for at, index in enumerate(order) if differs(ran, in_batch, index, at)
     ]
     if alone:
-        one = run(batch_of(merged, np.array([0])), key[:, :1])
+        one = run(select_runs(merged, np.array([0])), key[:, :1])
         found += ["run 0: differs when alone"] * differs(ran, one, 0, 0)
     return found
 

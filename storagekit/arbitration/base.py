@@ -57,7 +57,7 @@ class Decision(NamedTuple):
         Whether the drive that claimed the part `rival` gives this part up.
     rival_retry : array of float32, shape `[1, *batch]`
         Time at which that drive chooses again, seconds from now.
-    answer : array of float32, shape `[1, *batch]`
+    completion : array of float32, shape `[1, *batch]`
         Time at which enough claimed parts to read the data have ended, seconds from now. It is inf if too few parts are
         claimed, or if the time is unknown.
     """
@@ -70,7 +70,7 @@ class Decision(NamedTuple):
     rival: Int[Array, "1 *batch"]
     rival_yields: Bool[Array, "1 *batch"]
     rival_retry: Float[Array, "1 *batch"]
-    answer: Float[Array, "1 *batch"]
+    completion: Float[Array, "1 *batch"]
 
 
 class AbstractArbitration(Component):

@@ -243,7 +243,7 @@ class DSPTFClaims(AbstractArbitration):
         by_first = better_bid(before.first_bid, before.first_owner, claim.bid, claim.part) & (first_arrives <= latest)
         rival_hears = (self.latency <= rival_start + INSTANT) & ~bit_is_set(deaf, rival)
         rival_yields = contested & better & rival_hears
-        verdict = Decision(
+        decision = Decision(
             kept=claim.made & ~(contested & (by_best | by_first)),
             retry=jnp.maximum(jnp.where(by_first, first_arrives, arrives), 0.0),
             # The losing drive has received the claim, so that the read leaves its queue.
@@ -253,11 +253,11 @@ class DSPTFClaims(AbstractArbitration):
             rival=rival,
             rival_yields=rival_yields,
             rival_retry=self.latency + jnp.zeros_like(arrives),
-            answer=jnp.full_like(arrives, jnp.inf),
+            completion=jnp.full_like(arrives, jnp.inf),
         )
         at = slot_mask(private.first, claim.slot, claim.made)
         best, first = at & better, at & jnp.isinf(private.first)
-        return verdict, Claims(
+        return decision, Claims(
             first=jnp.where(first, 0.0, private.first),
             first_owner=jnp.where(first, claim.part, private.first_owner),
             first_bid=jnp.where(first, claim.bid, private.first_bid),

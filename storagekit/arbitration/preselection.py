@@ -199,7 +199,7 @@ class PreselectionBids(AbstractArbitration):
             rival=worst,
             rival_yields=gives_up,
             rival_retry=self.latency + jnp.zeros_like(claim.bid),
-            answer=nth_least(ends, needed),
+            completion=nth_least(ends, needed),
         ), after
 
     def _displaced(

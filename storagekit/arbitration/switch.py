@@ -24,7 +24,7 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
         If an entry is not an arbitration, or the index is out of range.
     """
 
-    called: ClassVar[str] = "claims"
+    called: ClassVar[str] = "arbitration"
     kind: ClassVar[type] = AbstractArbitration
 
     def check(self, facts):
@@ -65,8 +65,8 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
             one.claim(state, claim._replace(made=claim.made & (self.index == number)))
             for number, (one, state) in enumerate(self.each(private))
         ]
-        verdicts, states = zip(*found, strict=True)
-        return self.decided(verdicts), states
+        decisions, states = zip(*found, strict=True)
+        return self.decided(decisions), states
 
     def stale_copies(self, private, waiting):
         return self.decided(one.stale_copies(state, waiting) for one, state in self.each(private))

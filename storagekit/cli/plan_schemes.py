@@ -83,11 +83,15 @@ Detection = Annotated[
 BitErrorRate = Annotated[float, typer.Option(help="With --afr: probability that a bit cannot be read, such as 1e-15.")]
 NodeFailureRate = Annotated[
     float | None,
-    typer.Option(help="With --afr and --nodes: annual rate of failures of a node that destroy its disks, percent."),
+    typer.Option(
+        help="With --afr and --nodes: probability in percent that a node fails in a year and its disks are lost."
+    ),
 ]
 RackFailureRate = Annotated[
     float | None,
-    typer.Option(help="With --afr and --racks: annual rate of failures of a rack that destroy its disks, percent."),
+    typer.Option(
+        help="With --afr and --racks: probability in percent that a rack fails in a year and its disks are lost."
+    ),
 ]
 AfterFailure = Annotated[bool, typer.Option("--after-failure", help="Add the response times while a disk is lost.")]
 RebuildRate = Annotated[
@@ -444,6 +448,10 @@ def _domain_failures(given: SimpleNamespace) -> dict[str, Any]:
             continue
         if given.afr is None or places is None:
             raise InputError(f"--{kind}-afr without --afr or --{kind}s: give both too")
+        if given.buy_next or given.instead or given.cache:
+            raise InputError(
+                f"--{kind}-afr with --buy-next: purchases are compared with failing disks only; leave one out"
+            )
         found[f"{kind}_failures"] = Failures(annual / 100)
     return found
 

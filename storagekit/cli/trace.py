@@ -164,19 +164,22 @@ class Bricks:
     slow: Slow = None
     stop: Stop = None
     detection: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Time in seconds after which clients detect that a brick has stopped (--stop). Until then, a request for "
-            "this brick waits for a time-out of 1 s; later it is sent to another brick at once."
+            help="With --stop: time in seconds after which clients detect that a brick has stopped, by default 1. Until "
+            "then, a request for this brick waits for a time-out of 1 s; later it is sent to another brick at once."
         ),
-    ] = 1.0
+    ] = None
 
     def require_valid(self) -> None:
         """Raise InputError for impossible values, before a long trace is read."""
         from storagekit.core.validation import COUNT, SPAN
 
         COUNT("replicas", self.replicas)
-        SPAN("detection", self.detection)
+        if self.detection is not None:
+            SPAN("detection", self.detection)
+            if not self.stop:
+                raise InputError("--detection without --stop: give the brick that stops too, as in --stop 0=1000-2000")
         self._condition()
 
     def system(self, drive, schedule, slots: int, service: Callable):
@@ -294,7 +297,7 @@ def _memory(cache_mb: float, bricks: int, dispatch: str):
     return BrickLRU.sized(cache_mb * MB, bricks=max(bricks, 1), central=int(dispatch == "central"))
 
 
-def _condition(slow: list[str], stop: list[str], detection: float, bricks: int):
+def _condition(slow: list[str], stop: list[str], detection: float | None, bricks: int):
     """Return the faults that --slow, --stop and --detection describe, and the speed of each brick."""
     from storagekit.faults import FaultSchedule, Slowdown, outage
 

@@ -312,7 +312,7 @@ class Switch(Component):
     components: tuple[Any, ...] = eqx.field(converter=partial(several(lambda _, component: component), "components"))
     index: Int[AnyArray, "..."] = eqx.field(converter=named("index", whole), default=0)
     # Name of the kind of component in messages, and its base class.
-    called: ClassVar[str] = "member"
+    called: ClassVar[str] = "component"
     kind: ClassVar[type] = Component
 
     def __check_init__(self):

@@ -21,7 +21,7 @@ class SystemFacts(NamedTuple):
         Number of parts that a read needs, and number of replicas of a part on its drive.
     spare : int
         Number of bricks that may be down simultaneously in a simulation of the placement.
-    alike : bool
+    is_replicated : bool
         Whether parts are copies of one another.
     fragments : bool
         Whether a read may need several parts.
@@ -56,7 +56,7 @@ class SystemFacts(NamedTuple):
     needed: int = 1
     replicas: int = 1
     spare: int = 0
-    alike: bool = True
+    is_replicated: bool = True
     fragments: bool = False
     rewrites: bool = False
     reads_before_writes: bool = False

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arbitration import AbstractArbitration, NoArbitration
 from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import bit_is_set, count, index_of, lowest, min_row, row_index
+from storagekit.core.batching import bit, bit_is_set, count, index_of, lowest, min_row, row_index
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.workload import Requests
 
@@ -198,6 +198,25 @@ class Retries(eqx.Module):
         """
         return receiving
 
+    def awaited(
+        self, routed: UInt32[Array, "1 *batch"], receiving: Int[Array, "1 *batch"]
+    ) -> UInt32[Array, "1 *batch"]:
+        """Return the parts whose bricks must be up, because a client waits for them at the first attempt of a read.
+
+        Parameters
+        ----------
+        routed : array of uint32, shape `[1, *batch]`
+            Mask of the parts that the read is sent to.
+        receiving : array of int32, shape `[1, *batch]`
+            Part on the brick that receives the request from the client.
+
+        Returns
+        -------
+        array of uint32, shape `[1, *batch]`
+            Mask of the parts; by default the part at whose brick the read enters.
+        """
+        return bit(self.entrance(routed, receiving))
+
     def fails(
         self,
         routed: UInt32[Array, "1 *batch"],
@@ -293,6 +312,9 @@ class AsManyAsNeeded(AbstractDispatch):
 
     def entrance(self, routed, receiving):
         return index_of(routed)
+
+    def awaited(self, routed, receiving):
+        return routed
 
     def fails(self, routed, receiving, alive, needed):
         return jax.lax.population_count(routed & alive).astype(jnp.int32) < needed

@@ -46,7 +46,7 @@ class Hedged(AbstractDispatch):
         SPAN.each("a delay before hedging of", self.delay)
 
     def check(self, facts):
-        if not facts.alike:
+        if not facts.is_replicated:
             raise InputError(
                 f"hedged reads on {facts.layout}: the parts of this layout are not copies of one another; use "
                 "Redundant()"

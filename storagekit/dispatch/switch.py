@@ -62,6 +62,9 @@ class DispatchSwitch(Switch, AbstractDispatch):
     def entrance(self, routed, receiving):
         return self.decided(one.entrance(routed, receiving) for one in self.components)
 
+    def awaited(self, routed, receiving):
+        return self.decided(one.awaited(routed, receiving) for one in self.components)
+
     def fails(self, routed, receiving, alive, needed):
         return self.decided(one.fails(routed, receiving, alive, needed) for one in self.components)
 

@@ -24,7 +24,7 @@ from storagekit.core.batching import (
 )
 from storagekit.dispatch import View
 from storagekit.drive import Arm
-from storagekit.engine.answer import enough_of, rule_of
+from storagekit.engine.completion import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
 from storagekit.engine.state import Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario
@@ -106,12 +106,12 @@ def admit(
     rule = rule_of(scenario, request, place, asked, sending.receiving)
     # a request that waits for a slot does not reach the bricks before it enters
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
-    answer = _answer(scenario, state, request, rule, inside, hit, elsewhere)
+    completion = _completion(scenario, state, request, rule, inside, hit, elsewhere)
     buffered = system.write.buffered(asked, placement.parts_of(place), request.read)
     woken = drives.idle & bit_is_set(waits if buffered is None else waits | buffered, part) & ~hit & admitted
     when = jnp.minimum(drives.wake, inside)
     state = state._replace(
-        slots=_seated(state.slots, into, request, place, sending, arrival, waits, rule, answer, first),
+        slots=_seated(state.slots, into, request, place, sending, arrival, waits, rule, completion, first),
         drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),
         dispatch=dispatch,
         cache=cache,
@@ -178,7 +178,7 @@ def _read_first(scenario: Scenario, request: Requests, place: Any) -> UInt32[Arr
     return jnp.where(request.read, jnp.uint32(0), placement.parts_read_first(place))
 
 
-def _answer(
+def _completion(
     scenario: Scenario,
     state: State,
     request: Requests,
@@ -192,9 +192,9 @@ def _answer(
     The completion time is known if the request is served from memory, or if its completion does not depend on any part.
     """
     system = scenario.system
-    answer = jnp.where(rule.needed > 0, jnp.inf, inside)
+    completion = jnp.where(rule.needed > 0, jnp.inf, inside)
     from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.arbitration.network_latency, 0.0)
-    return jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
+    return jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), completion)
 
 
 def _seated(
@@ -206,12 +206,12 @@ def _seated(
     arrival: Float[Array, "1 *batch"],
     waits: UInt32[Array, "1 *batch"],
     rule: CompletionRule,
-    answer: Float[Array, "1 *batch"],
+    completion: Float[Array, "1 *batch"],
     first: UInt32[Array, "1 *batch"] | None,
 ) -> Slots:
     """Return the slots after the request has entered the slot that `into` marks.
 
-    waits: mask of the parts of the request that wait. answer: completion time, inf if unknown. first: mask of the parts
+    waits: mask of the parts of the request that wait. completion: completion time, inf if unknown. first: mask of the parts
     that a write reads first.
     """
     reads = slots.reads_first
@@ -229,8 +229,8 @@ def _seated(
         waiting=jnp.where(into, waits, slots.waiting),
         rule=where_tree(into, rule, slots.rule),
         ended=None if slots.ended is None else jnp.where(into, 0, slots.ended),
-        answer=jnp.where(into, answer, slots.answer),
-        answered=jnp.where(into, False, slots.answered),
+        completion=jnp.where(into, completion, slots.completion),
+        completed=jnp.where(into, False, slots.completed),
         latest=jnp.where(into, -jnp.inf, slots.latest),
         reads_first=None if reads is None or first is None else jnp.where(into, first != 0, reads),
     )
@@ -343,5 +343,5 @@ def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyA
     if same is None:
         return jnp.float32(-jnp.inf)
     slots = state.slots
-    served = same & slots.read & ~slots.answered & jnp.isfinite(slots.answer)
-    return -min_row(jnp.where(served, -slots.answer, jnp.inf))
+    served = same & slots.read & ~slots.completed & jnp.isfinite(slots.completion)
+    return -min_row(jnp.where(served, -slots.completion, jnp.inf))

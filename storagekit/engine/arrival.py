@@ -41,7 +41,7 @@ class Next(NamedTuple):
 
     Parameters
     ----------
-    arrival, answer : array of float32, shape `[1, *batch]`
+    arrival, completion : array of float32, shape `[1, *batch]`
         Time of the next arrival and time of the earliest completion, seconds from now.
     leaving : array of int32, shape `[1, *batch]`
         Slot of the request that completes.
@@ -51,7 +51,7 @@ class Next(NamedTuple):
     """
 
     arrival: Float[Array, "1 *batch"]
-    answer: Float[Array, "1 *batch"]
+    completion: Float[Array, "1 *batch"]
     leaving: Int[Array, "1 *batch"]
     vacates: Bool[Array, "1 *batch"]
 
@@ -61,7 +61,7 @@ class Passage(NamedTuple):
 
     Parameters
     ----------
-    answered : RequestCompleted
+    completed : RequestCompleted
         The request that completed.
     admitted : array of bool, shape `[1, *batch]`
         Whether a request was admitted. The next three fields describe this request.
@@ -76,7 +76,7 @@ class Passage(NamedTuple):
         another event.
     """
 
-    answered: RequestCompleted
+    completed: RequestCompleted
     admitted: Bool[Array, "1 *batch"]
     entered: Float[Array, "1 *batch"]
     blocked: Bool[Array, "1 *batch"]
@@ -84,7 +84,7 @@ class Passage(NamedTuple):
     vacant: Float[Array, "1 *batch"]
 
 
-def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch"]:
+def after_completion(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch"]:
     """Return the parts of each request that still wait after the request has completed.
 
     A write still waits at all drives that have not chosen it, unless the write policy treats writes as reads. A read
@@ -103,7 +103,7 @@ def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch
         Masks of the parts.
     """
     behind = scenario.system.arbitration.stale_copies(state.arbitration, state.slots.waiting)
-    over = state.slots.read | scenario.system.write.over_when_answered
+    over = state.slots.read | scenario.system.write.over_when_completed
     return jnp.where(over, behind, state.slots.waiting)
 
 
@@ -122,14 +122,14 @@ def next_request(scenario: Scenario, state: State) -> Next:
     Next
         Times of the arrival and the completion, and the slot of the request that completes.
     """
-    leaving, answer = first_min(state.slots.answer)
+    leaving, completion = first_min(state.slots.completion)
     pending = state.arrived + state.gap
-    arrival = scenario.arrivals.next_arrival(state.arrivals, pending, answer)
+    arrival = scenario.arrivals.next_arrival(state.arrivals, pending, completion)
     leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool), pending)
     kept = _kept(scenario, state)
-    over = pick(after_answer(scenario, state), leaving) == 0
+    over = pick(after_completion(scenario, state), leaving) == 0
     room = _has_room(scenario, state)
-    return Next(arrival, answer, leaving, leaves & over & room & ~pick(kept, leaving))
+    return Next(arrival, completion, leaving, leaves & over & room & ~pick(kept, leaving))
 
 
 def _kept(scenario: Scenario, state: State) -> Bool[Array, "slot *batch"]:
@@ -187,15 +187,15 @@ def _opening(
     return jnp.where(ready, slot, next_slot), jnp.where(ready, arrival, next_free)
 
 
-def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> RequestCompleted:
+def _completed(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> RequestCompleted:
     """Return the request with the earliest completion. Valid only where `leaves` is true."""
     whose = (slots.stream, slots.client, slots.sectors)
     return RequestCompleted(
         jnp.where(leaves, pick(slots.number, coming.leaving), NO_REQUEST),
-        coming.answer - pick(slots.arrival_time, coming.leaving),
+        coming.completion - pick(slots.arrival_time, coming.leaving),
         pick(slots.read, coming.leaving),
         pick(slots.asynchronous, coming.leaving),
-        coming.answer,
+        coming.completion,
         *pick_tree(whose, coming.leaving),
     )
 
@@ -205,7 +205,7 @@ def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1
     if state.slots.client is None:
         return state
     client = pick(state.slots.client, coming.leaving)
-    return state._replace(arrivals=scenario.arrivals.answered(state.arrivals, client, coming.answer, leaves))
+    return state._replace(arrivals=scenario.arrivals.completed(state.arrivals, client, coming.completion, leaves))
 
 
 def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
@@ -241,32 +241,32 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     coming = next_request(scenario, state)
     row = row_index(system.slots, slots.arrival_time)
     kept = _kept(scenario, state)
-    free = slots.answered & (slots.waiting == 0) & ~kept
+    free = slots.completed & (slots.waiting == 0) & ~kept
     # a completion may be processed early; its slot is free from the time of the completion on, and not before
     since = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
-    since = jnp.where((row == coming.leaving) & coming.vacates, coming.answer, since)
+    since = jnp.where((row == coming.leaving) & coming.vacates, coming.completion, since)
     slot, entry = _opening(since, coming.arrival)
     horizon = min_row(state.drives.wake)
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
-    due = (coming.answer <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.answer)
+    due = (coming.completion <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.completion)
     leaves = arrivals.leaves(admitted, due, state.arrived + state.gap)
 
     gone = (row == coming.leaving) & leaves
-    answered = _answered(slots, coming, leaves)
-    after = after_answer(scenario, state)
+    completed = _completed(slots, coming, leaves)
+    after = after_completion(scenario, state)
     emptied = gone & (after == 0) & ~kept
     slots = slots._replace(
         waiting=jnp.where(gone, after, slots.waiting),
-        arrival_time=jnp.where(emptied, coming.answer, slots.arrival_time),
-        answer=jnp.where(gone, jnp.inf, slots.answer),
-        answered=slots.answered | gone,
+        arrival_time=jnp.where(emptied, coming.completion, slots.arrival_time),
+        completion=jnp.where(gone, jnp.inf, slots.completion),
+        completed=slots.completed | gone,
     )
     request, place, gap, word = _next_one(scenario, incoming, state)
     state = state._replace(slots=slots)
     # the request that enters may use the slot of the request that leaves
-    state = notify(scenario, _left(scenario, state, coming, leaves), "on_completed", answered)
+    state = notify(scenario, _left(scenario, state, coming, leaves), "on_completed", completed)
     taken = (row == slot) & admitted
-    vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
+    vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.completion, since)))
     state, admission = admit(scenario, state, request, place, word, coming.arrival, entry, taken, admitted)
     state = state._replace(
         arrivals=arrivals.sent(state.arrivals, request, admitted),
@@ -275,4 +275,4 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         taken=state.taken + admitted,
     )
     blocked = admitted & (coming.arrival + INSTANT < jnp.maximum(entry, 0.0))
-    return state, Passage(answered, admitted, entry, blocked, admission, vacant)
+    return state, Passage(completed, admitted, entry, blocked, admission, vacant)

@@ -132,7 +132,7 @@ def stack(
 
 
 @validate
-def width(batch: Count, slots: Count = 64) -> int:
+def width(runs: Count, slots: Count = 64) -> int:
     """Return the number of runs of a batch, padding included.
 
     There are only a few widths, so that sweeps of different sizes share a compilation. A compilation takes longer than
@@ -140,7 +140,7 @@ def width(batch: Count, slots: Count = 64) -> int:
 
     Parameters
     ----------
-    batch : int
+    runs : int
         Number of runs without padding.
     slots : int
         Number of slots of each run, by default 64.
@@ -151,7 +151,7 @@ def width(batch: Count, slots: Count = 64) -> int:
         The number is 1 for a single run. On a CPU it is 16 for each device, or less if 16 runs have more than 4,096
         slots in total. On an accelerator it is 4,096.
     """
-    if batch == 1:
+    if runs == 1:
         return 1
     each = max(1, min(LANES, TOGETHER // slots))
     return each * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
@@ -196,15 +196,15 @@ def batches(
     used : int
         Number of runs of the batch that are not padding.
     """
-    batch, devices = key.shape[1], len(jax.devices())
-    most = width(among or batch, scenario.system.slots)
-    wide = most if padded else min(most, -(-batch // devices) * devices)
+    runs, devices = key.shape[1], len(jax.devices())
+    most = width(among or runs, scenario.system.slots)
+    wide = most if padded else min(most, -(-runs // devices) * devices)
     each = max(1, wide // together) * together
-    for start in range(0, batch, each):
-        stop = min(start + each, batch)
+    for start in range(0, runs, each):
+        stop = min(start + each, runs)
         for first in range(start, stop, wide):
             members = np.minimum(np.arange(first, first + wide), stop - 1)
-            yield batch_of(scenario, members), key[:, members], min(wide, stop - first)
+            yield select_runs(scenario, members), key[:, members], min(wide, stop - first)
 
 
 @validate
@@ -214,7 +214,7 @@ def execute(
     amount: Annotated[float, ENOUGH],
     record: Record | None = None,
     progress: Callable[[float], object] = lambda done: None,
-    by: str = "answered",
+    by: str = "completed",
 ) -> Outcome:
     """Simulate until the sum `by` has reached `amount` in every run.
 
@@ -232,7 +232,7 @@ def execute(
         Function that is called after every few chunks. Its argument is the lowest value that the sum has in any run.
         By default it does nothing.
     by : str
-        Name of the sum, by default "answered", the number of completed requests.
+        Name of the sum, by default "completed", the number of completed requests.
 
     Returns
     -------
@@ -255,7 +255,7 @@ def steps(
     amount: Annotated[float, SOME],
     progress: Annotated[Callable[[float], object], _called] = lambda done: None,
     stride: Count = STRIDE,
-    by: str = "answered",
+    by: str = "completed",
 ) -> Iterator[tuple[Tally, Any]]:
     """Simulate as `execute` does, and yield the result in several parts.
 
@@ -271,7 +271,7 @@ def steps(
     stride : int
         Number of chunks of events in each part, at least 1; 8 by default.
     by : str
-        Name of the sum, by default "answered", the number of completed requests.
+        Name of the sum, by default "completed", the number of completed requests.
 
     Yields
     ------
@@ -299,7 +299,7 @@ def steps(
 
 
 @validate
-def batch_of(scenario: Annotated[Scenario, SCENARIO], members: Annotated[np.ndarray, _members]) -> Scenario:
+def select_runs(scenario: Annotated[Scenario, SCENARIO], members: Annotated[np.ndarray, _members]) -> Scenario:
     """Return a stacked scenario that contains only the given runs, in the given order.
 
     Parameters

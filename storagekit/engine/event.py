@@ -29,7 +29,7 @@ class Report(NamedTuple):
     ----------
     elapsed : array of float32, shape `[1, *batch]`
         Time in seconds since the previous event.
-    answered : RequestCompleted
+    completed : RequestCompleted
         The request that completed.
     admitted : array of bool, shape `[1, *batch]`
         Whether a request was admitted.
@@ -45,7 +45,7 @@ class Report(NamedTuple):
         Whether a drive chose a part.
     candidates : array of int32, shape `[1, *batch]`
         Number of parts from which the drive chose.
-    unanswered : array of int32, shape `[1, *batch]`
+    incomplete : array of int32, shape `[1, *batch]`
         Number of `candidates` whose requests have not completed. The chosen part is not counted.
     claimed : array of bool, shape `[1, *batch]`
         Whether the drive claimed the part. A drive claims parts of reads. It claims parts of writes only if the write
@@ -72,7 +72,7 @@ class Report(NamedTuple):
     """
 
     elapsed: Float[Array, "1 *batch"]
-    answered: RequestCompleted
+    completed: RequestCompleted
     admitted: Bool[Array, "1 *batch"]
     entered: Float[Array, "1 *batch"]
     blocked: Bool[Array, "1 *batch"]
@@ -80,7 +80,7 @@ class Report(NamedTuple):
     lost: Int[Array, "1 *batch"]
     chose: Bool[Array, "1 *batch"]
     candidates: Int[Array, "1 *batch"]
-    unanswered: Int[Array, "1 *batch"]
+    incomplete: Int[Array, "1 *batch"]
     claimed: Bool[Array, "1 *batch"]
     further: Bool[Array, "1 *batch"]
     contested: Bool[Array, "1 *batch"]
@@ -127,7 +127,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause the time first advances to the arrival, so that later times are computed from there
     pause = passage.admitted & (state.arrived > PAUSE)
-    chooses = jnp.isfinite(time) & ~first_in_line & ~pause & ~_answer_first(scenario, state, time)
+    chooses = jnp.isfinite(time) & ~first_in_line & ~pause & ~_completion_first(scenario, state, time)
     elapsed = jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0))
     state = elapse(scenario, state, elapsed)
     chooser = (row_index(scenario.system.drives, time) == which) & chooses
@@ -138,7 +138,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     state, choice = choose(scenario, state, which, chooser)
     return state, Report(
         elapsed=elapsed,
-        answered=passage.answered,
+        completed=passage.completed,
         admitted=passage.admitted,
         entered=jnp.maximum(passage.entered, 0.0),
         blocked=passage.blocked,
@@ -171,7 +171,7 @@ def _access(
     }
 
 
-def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
+def _completion_first(scenario: Scenario, state: State, choice: Float[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
     """Return whether a request completes before the time `choice`; false if no choice can depend on a completion."""
     system = scenario.system
     if not (
@@ -180,7 +180,9 @@ def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *bat
         return jnp.zeros(choice.shape, bool)
     # the completions of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)
-    return scenario.arrivals.leaves(never, ~never, state.arrived + state.gap) & (min_row(state.slots.answer) <= choice)
+    return scenario.arrivals.leaves(never, ~never, state.arrived + state.gap) & (
+        min_row(state.slots.completion) <= choice
+    )
 
 
 def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *batch"]) -> State:

@@ -26,7 +26,7 @@ from storagekit.core.batching import (
     row_index,
     union,
 )
-from storagekit.engine.answer import Underway, enough_of, size, when_stopped
+from storagekit.engine.completion import Underway, enough_of, size, when_stopped
 from storagekit.engine.state import NO_REQUEST, Drives, State, notify
 from storagekit.engine.system import Scenario
 from storagekit.workload import Requests
@@ -103,9 +103,12 @@ def sending_of(
     kept = enough_of(scenario, wanted.routed & alive, alive, needed)
     routed = jnp.where(late | (wanted.routed & alive == 0), again, kept)
     receiving = jnp.where(bit_is_set(alive, wanted.receiving), wanted.receiving, index_of(alive))
-    # the last outage to be detected among the bricks that hold the data
-    detected = -min_row(jnp.where(holds & down, -state.condition.undetected, jnp.inf))
-    resent = jnp.minimum(wanted.sent + system.condition.timeout, jnp.maximum(detected, wanted.sent))
+    # the client detects the last of these outages, unless the time-out is earlier
+    awaited = jnp.where(request.read, system.dispatch.awaited(wanted.routed, wanted.receiving), bit(wanted.receiving))
+    lost = holds & down & bit_is_set(awaited, part)
+    detected = -min_row(jnp.where(lost, -state.condition.undetected, jnp.inf))
+    again_at = jnp.minimum(wanted.sent + system.condition.timeout, detected)
+    resent = jnp.where(detected > jnp.maximum(wanted.sent, 0.0), again_at, wanted.sent)
     return Sending(routed, receiving, jnp.where(late, resent, wanted.sent), alive)
 
 
@@ -181,19 +184,19 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     aborted = dropped != 0
     rule = _without(state, rule, gone, aborted, fails)
 
-    there = fails & ~slots.answered & (slots.number != NO_REQUEST)
+    there = fails & ~slots.completed & (slots.number != NO_REQUEST)
     single = slots.read & (rule.needed == 1)
-    answer = jnp.where(aborted & there, jnp.where(single, others.first, jnp.inf), slots.answer)
+    completion = jnp.where(aborted & there, jnp.where(single, others.first, jnp.inf), slots.completion)
     unserved = jnp.where(single, aborted | (waiting == 0), _too_few(state, rule, waiting, aborted, others))
-    lost = there & slots.read & ((jnp.isinf(answer) & unserved) | fetching)
-    written = when_stopped(scenario, state, rule, waiting, answer, others, now)
+    lost = there & slots.read & ((jnp.isinf(completion) & unserved) | fetching)
+    written = when_stopped(scenario, state, rule, waiting, completion, others, now)
     again = enough_of(scenario, system.dispatch.again(alive, slots.rule.counted), alive, rule.needed)
     resent = jnp.minimum(slots.sent + system.condition.timeout, now + system.condition.detection)
     slots = slots._replace(
         waiting=jnp.where(lost, again, waiting),
         rule=CompletionRule(jnp.where(lost, again, rule.counted), rule.needed),
         ended=None if slots.ended is None else jnp.where(lost, 0, slots.ended),
-        answer=jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, answer)),
+        completion=jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, completion)),
         latest=jnp.where(aborted & there, others.last, slots.latest),
         receiving=receiving,
         sent=jnp.where(lost, jnp.maximum(resent, now), slots.sent),
@@ -311,7 +314,13 @@ def _aborted(
     if same is None:
         return dropped, jnp.zeros_like(aborted)
     fetched = count(aborted & slots.read) > 0
-    waits = same & ~aborted & jnp.isfinite(slots.answer) & (slots.answer >= finish - INSTANT) & jnp.isinf(others.first)
+    waits = (
+        same
+        & ~aborted
+        & jnp.isfinite(slots.completion)
+        & (slots.completion >= finish - INSTANT)
+        & jnp.isinf(others.first)
+    )
     return dropped, waits & slots.read & fetched
 
 

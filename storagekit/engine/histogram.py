@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt16
 
 from storagekit.core.validation import Validator
 from storagekit.engine.event import Report
-from storagekit.engine.record import AbstractLog, answered
+from storagekit.engine.record import AbstractLog, completed
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
 
@@ -52,12 +52,12 @@ class ResponseBins(AbstractLog):
     )
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> UInt16[Array, "1 *batch"]:
-        of = report.answered
+        of = report.completed
         group = None
         if self.streams and of.stream is not None:
             # all other streams have one group of bins
             group = jnp.where((of.stream >= 0) & (of.stream < self.streams), of.stream, self.streams)
-        return code(of.response, of.read, answered(report) & ~of.asynchronous, group)
+        return code(of.response, of.read, completed(report) & ~of.asynchronous, group)
 
 
 def code(
@@ -121,15 +121,15 @@ def binned(
         Number of reads (index 0) and of writes (index 1) of each run in each bin, for each stream, and for the requests of
         other streams.
     """
-    batch, each_lane = codes.shape[2], 1 + 2 * BINS * (streams + 1)
-    first = np.arange(batch) * each_lane
-    counts = np.zeros(batch * each_lane, np.int64)
+    runs, each_lane = codes.shape[2], 1 + 2 * BINS * (streams + 1)
+    first = np.arange(runs) * each_lane
+    counts = np.zeros(runs * each_lane, np.int64)
     # a block has at least as many events as there are counts, which each block adds
     each = max(1, max(_BLOCK, counts.size) // codes[0].size)
     for start in range(0, len(codes), each):
         some = slice(start, start + each)
         counts += np.bincount((codes[some] * kept[some, None] + first).ravel(), minlength=len(counts))
-    return np.moveaxis(counts.reshape(batch, each_lane)[:, 1:].reshape(batch, streams + 1, 2, BINS), 0, 2)
+    return np.moveaxis(counts.reshape(runs, each_lane)[:, 1:].reshape(runs, streams + 1, 2, BINS), 0, 2)
 
 
 def quantiles(

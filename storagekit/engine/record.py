@@ -27,8 +27,8 @@ Tally = dict[str, Any]
 KINDS = {int: jnp.int32, float: jnp.float32}
 
 
-def answered(report: Report) -> Bool[Array, "1 *batch"]:
-    """Return a mask of the runs in which a request completes. In other runs `report.answered` has no meaning.
+def completed(report: Report) -> Bool[Array, "1 *batch"]:
+    """Return a mask of the runs in which a request completes. In other runs `report.completed` has no meaning.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def answered(report: Report) -> Bool[Array, "1 *batch"]:
     array of bool, shape `[1, *batch]`
         The mask.
     """
-    return report.answered.number != NO_REQUEST
+    return report.completed.number != NO_REQUEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Sum:
     --------
     >>> within = Sum(
     ...     "within",
-    ...     lambda report, limit: answered(report) & (report.answered.response <= limit),
+    ...     lambda report, limit: completed(report) & (report.completed.response <= limit),
     ...     int,
     ...     along={"limit": [0.005, 0.01, 0.02]},
     ... )
@@ -164,10 +164,10 @@ class Sum:
 
 
 # sums that the loop needs: the progress of a run, and whether it advances
-ANSWERED = Sum("answered", answered, int)
+COMPLETED = Sum("completed", completed, int)
 ADMITTED = Sum("admitted", lambda report: report.admitted, int)
 CHOICES = Sum("choices", lambda report: report.chose, int)
-CORE = (ANSWERED, ADMITTED, CHOICES)
+CORE = (COMPLETED, ADMITTED, CHOICES)
 # largest number of streams of a log, because streams are bits of a number of 32 bits
 MOST_LOGGED = WORD
 
@@ -205,7 +205,7 @@ class ResponseLog(AbstractLog):
     """Log of the number, response time and operation of every completed request."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Any:
-        return report.answered
+        return report.completed
 
 
 class Accesses(NamedTuple):
@@ -218,7 +218,7 @@ class Accesses(NamedTuple):
         final. If drives do not choose their accesses in advance, this access has just ended.
     admitted : array of bool, shape `[1, *batch]`
         Whether the next request entered.
-    answered : RequestCompleted
+    completed : RequestCompleted
         The request that completed.
     """
 
@@ -226,7 +226,7 @@ class Accesses(NamedTuple):
     drive: Int[Array, "1 *batch"]
     replica: Int[Array, "1 *batch"]
     admitted: Bool[Array, "1 *batch"]
-    answered: RequestCompleted
+    completed: RequestCompleted
 
 
 class AccessLog(AbstractLog):
@@ -239,7 +239,7 @@ class AccessLog(AbstractLog):
             jnp.where(certain, drive, NO_REQUEST),
             jnp.where(certain, report.replica, NO_REQUEST),
             report.admitted,
-            report.answered,
+            report.completed,
         )
 
 
@@ -255,7 +255,7 @@ class Services(NamedTuple):
     brick, stream, sectors : array of int32, shape `[1, *batch]`
         Brick, stream and number of sectors of the access that became final; brick is NO_REQUEST if there is no such
         access.
-    answered : RequestCompleted
+    completed : RequestCompleted
         The request that completed.
     waited, waits : array of uint32, shape `[brick, *batch]`, or None
         For each brick, a mask of the streams with queued parts: `waited` after the request has entered, `waits` at the
@@ -267,7 +267,7 @@ class Services(NamedTuple):
     brick: Int[Array, "1 *batch"]
     stream: Int[Array, "1 *batch"]
     sectors: Int[Array, "1 *batch"]
-    answered: RequestCompleted
+    completed: RequestCompleted
     waited: UInt32[Array, "brick *batch"] | None
     waits: UInt32[Array, "brick *batch"] | None
 
@@ -298,7 +298,7 @@ class ServiceLog(AbstractLog):
             jnp.where(certain, scenario.system.brick_of(drive), NO_REQUEST),
             report.stream,
             report.sectors,
-            report.answered,
+            report.completed,
             report.waited if self.backlog else None,
             report.waits if self.backlog else None,
         )

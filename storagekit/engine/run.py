@@ -259,7 +259,7 @@ def run_key(label: str, value: Any) -> Any:
     return value
 
 
-def require_room(state: PyTree, system: System, batch: int) -> None:
+def require_room(state: PyTree, system: System, runs: int) -> None:
     """Raise InputError if a state does not fit into memory.
 
     Parameters
@@ -268,7 +268,7 @@ def require_room(state: PyTree, system: System, batch: int) -> None:
         The state, or its shapes and types.
     system : System
         The system, for the message.
-    batch : int
+    runs : int
         Number of runs, for the message.
 
     Raises
@@ -279,7 +279,7 @@ def require_room(state: PyTree, system: System, batch: int) -> None:
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
     if COPIES * size > (most := memory()):
         raise InputError(
-            f"a batch of {batch} runs with {system.slots} slots and {system.drives} drives needs {COPIES * size} "
+            f"a batch of {runs} runs with {system.slots} slots and {system.drives} drives needs {COPIES * size} "
             f"bytes, {COPIES} times its state, but {most:.0f} bytes are available: lower System.slots, the "
             "outstanding requests, the cache size, or the number of seeds"
         )
@@ -491,9 +491,9 @@ def _like(leaf: ArrayLike, before: Shaped[Array, "..."]) -> Shaped[Array, "..."]
     return jax.device_put(narrow.astype(np.result_type(narrow, before.dtype), copy=False), before.sharding)
 
 
-def _divisor(batch: int, devices: int) -> int:
+def _divisor(runs: int, devices: int) -> int:
     """Return the largest number of devices among which the runs can be divided equally."""
-    return max(count for count in range(1, devices + 1) if batch % count == 0)
+    return max(count for count in range(1, devices + 1) if runs % count == 0)
 
 
 @validate

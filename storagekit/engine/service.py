@@ -21,7 +21,7 @@ from storagekit.core.batching import (
     where_tree,
 )
 from storagekit.drive import HostAccess, Positioning, Target
-from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
+from storagekit.engine.completion import Part, count_end, size, still_serving, when_taken
 from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario, System
 from storagekit.schedule import Choice
@@ -222,7 +222,7 @@ class Best(NamedTuple):
         before another event.
     candidates : array of int32, shape `[1, *batch]`
         Number of parts from which the drive chose.
-    unanswered : array of int32, shape `[1, *batch]`
+    incomplete : array of int32, shape `[1, *batch]`
         Number of `candidates` whose requests have not completed. The chosen part is not counted.
     buffer : pytree of arrays
         State of the buffer of the drive after the beginning of the access.
@@ -239,7 +239,7 @@ class Best(NamedTuple):
     finish: Float[Array, "1 *batch"]
     idle_until: Float[Array, "1 *batch"]
     candidates: Int[Array, "1 *batch"]
-    unanswered: Int[Array, "1 *batch"]
+    incomplete: Int[Array, "1 *batch"]
     buffer: Any
 
     @property
@@ -321,7 +321,7 @@ def _told(
     return {
         "chose": best.found,
         "candidates": best.candidates,
-        "unanswered": best.unanswered,
+        "incomplete": best.incomplete,
         "claimed": claim.made,
         "further": decision.contested,
         "contested": decision.first_contest,
@@ -370,7 +370,7 @@ def best_part(
     chosen, later = _or_later(scenario, state, choice, _of_slot(slots, choice, slot), lowest, chooses)
     found = (jnp.isfinite(lowest) | chosen.late) & chooses
     target, replica, access = _access(scenario, choice, own, chosen)
-    wanted = (cost < jnp.inf) & ~slots.answered & (slots.answer > 0)
+    wanted = (cost < jnp.inf) & ~slots.completed & (slots.completion > 0)
     return Best(
         found=found,
         slot=slot,
@@ -383,7 +383,7 @@ def best_part(
         finish=begins + access.positioning.total + access.transfer,
         idle_until=min_row(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
-        unanswered=jnp.where(found, count(wanted) - (pick_tree(wanted, slot) & ~chosen.late), 0),
+        incomplete=jnp.where(found, count(wanted) - (pick_tree(wanted, slot) & ~chosen.late), 0),
         buffer=access.after,
     )
 
@@ -546,7 +546,7 @@ def serve(
     """
     slots, slot, chosen = state.slots, best.slot, best.chosen
     at = (row_index(scenario.system.slots, slots.arrival_time) == slot) & best.found & ~chosen.late
-    rule, before, queued = pick_tree((slots.rule, slots.answer, slots.waiting), slot)
+    rule, before, queued = pick_tree((slots.rule, slots.completion, slots.waiting), slot)
     rest = queued & ~bit(chosen.part)
     enough = claimed & (size(rule.counted & ~rest) >= rule.needed)
     if scenario.system.dispatch.withdraws_late:
@@ -560,10 +560,10 @@ def serve(
     last = jnp.where(timed, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
     lost, others = still_serving(state, slot, scenario.system.placement.drive_of(decision.rival, chosen.place))
     part = Part(rule, chosen.read, rest, last, before, counts, best.finish, decision.rival_yields, lost, others)
-    known = claimed & (rule.needed > 0) & jnp.isfinite(decision.answer)
-    answer = jnp.where(known, decision.answer, when_taken(scenario, part))
+    known = claimed & (rule.needed > 0) & jnp.isfinite(decision.completion)
+    completion = jnp.where(known, decision.completion, when_taken(scenario, part))
     return slots._replace(
         waiting=jnp.where(at, waiting, slots.waiting),
         latest=jnp.where(at, last, slots.latest),
-        answer=jnp.where(at & ~slots.answered, answer, slots.answer),
+        completion=jnp.where(at & ~slots.completed, completion, slots.completion),
     )

@@ -44,10 +44,10 @@ class Slots(NamedTuple):
     rule : CompletionRule
         Condition under which the request completes.
     ended : array of int32, shape `[slot, *batch]`, or None
-        Number of counted parts that have ended; None if completion times are known in advance (see `answer.py`).
-    answer : array of float32, shape `[slot, *batch]`
+        Number of counted parts that have ended; None if completion times are known in advance (see `completion.py`).
+    completion : array of float32, shape `[slot, *batch]`
         Completion time, inf while unknown.
-    answered : array of bool, shape `[slot, *batch]`
+    completed : array of bool, shape `[slot, *batch]`
         Whether the request has completed. The slot is free if, in addition, no part waits.
     latest : array of float32, shape `[slot, *batch]`
         Latest end of the counted parts that drives have chosen so far or, while `reads_first` is true, of the parts that
@@ -69,8 +69,8 @@ class Slots(NamedTuple):
     waiting: UInt32[Array, "slot *batch"]
     rule: CompletionRule
     ended: Int[Array, "slot *batch"] | None
-    answer: Float[Array, "slot *batch"]
-    answered: Bool[Array, "slot *batch"]
+    completion: Float[Array, "slot *batch"]
+    completed: Bool[Array, "slot *batch"]
     latest: Float[Array, "slot *batch"]
     reads_first: Bool[Array, "slot *batch"] | None
 
@@ -83,7 +83,7 @@ class Slots(NamedTuple):
         return self._replace(
             arrival_time=self.arrival_time - time,
             sent=self.sent - time,
-            answer=self.answer - time,
+            completion=self.completion - time,
             latest=self.latest - time,
         )
 
@@ -174,7 +174,7 @@ class State(NamedTuple):
     arrivals : pytree of arrays
         Private state of the arrivals.
     dispatch, arbitration, write, queue, schedule, cache, condition : pytree of arrays
-        Private state of the components named in `MEMBERS`.
+        Private state of the components named in `COMPONENTS`.
     """
 
     slots: Slots
@@ -414,8 +414,8 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewh
         waiting=slot(0, jnp.uint32),
         rule=CompletionRule(slot(0, jnp.uint32), slot(0, jnp.int32)),
         ended=slot(0, jnp.int32) if system.placement.needs_several else None,
-        answer=jnp.where(opening, slot(0), slot(jnp.inf)),
-        answered=~opening & slot(True, bool),
+        completion=jnp.where(opening, slot(0), slot(jnp.inf)),
+        completed=~opening & slot(True, bool),
         latest=slot(0),
         reads_first=slot(False, bool) if system.placement.reads_before_writes else None,
     )

@@ -217,7 +217,7 @@ class System(eqx.Module):
             needed=int(np.max(placement.needed)),
             replicas=int(np.max(placement.replicas)),
             spare=int(np.min(placement.spare)),
-            alike=placement.alike,
+            is_replicated=placement.is_replicated,
             fragments=placement.needs_several,
             rewrites=buffered and bool(np.any(placement.sweep(self.drive.mechanics_of(whole(0)), whole(0)) > 0)),
             reads_before_writes=placement.reads_before_writes,

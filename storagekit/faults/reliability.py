@@ -233,7 +233,9 @@ class Domain:
 
     def __post_init__(self):
         validate_fields(self)
-        require(self.failures.shape == 1, f"shape of the failures of a {self.name}", self.failures.shape, "1")
+        for name in ("shape", "acceleration"):
+            value = getattr(self.failures, name)
+            require(value == 1, f"{name} of the failures of a {self.name}", value, "1")
 
 
 @dataclass(frozen=True)

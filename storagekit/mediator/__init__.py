@@ -1,12 +1,12 @@
 """Swift's storage mediator: it reserves storage agents and network for a session, or refuses the session.
 
 A client requests a data-rate (`Request`). A `Mediator` chooses agents and striping unit according to its `Policy`, and
-reserves them in the `Ledger` of a `Cluster`. It returns a `TransferPlan`, which the client's distribution agent follows
+reserves them in the `Reservations` of a `Cluster`. It returns a `TransferPlan`, which the client's distribution agent follows
 without the mediator. Sections 2 and 6.1 of swift announce a mediator, but swift does not implement it. The admission
 test is not from swift; it was developed for this package (see `admission`).
 
-    ledger = Ledger(Cluster((Disk(16 * MS, 8.3 * MS, 2.5e6),) * 32, Host(), Host(), Network(125e6)))
-    answer = Mediator(ledger).request(Request("camera", rate=1.2e6, size=72_000_000, group=4))
+    reservations = Reservations(Cluster((Disk(16 * MS, 8.3 * MS, 2.5e6),) * 32, Host(), Host(), Network(125e6)))
+    answer = Mediator(reservations).request(Request("camera", rate=1.2e6, size=72_000_000, group=4))
 """
 
 from storagekit.mediator.cluster import Cluster as Cluster
@@ -14,7 +14,6 @@ from storagekit.mediator.filling import Even as Even
 from storagekit.mediator.filling import FilledCluster as FilledCluster
 from storagekit.mediator.filling import evenly as evenly
 from storagekit.mediator.filling import fill as fill
-from storagekit.mediator.ledger import Ledger as Ledger
 from storagekit.mediator.load import Interval as Interval
 from storagekit.mediator.load import LoadResult as LoadResult
 from storagekit.mediator.load import SessionClass as SessionClass
@@ -35,6 +34,7 @@ from storagekit.mediator.request import Proposal as Proposal
 from storagekit.mediator.request import Rejected as Rejected
 from storagekit.mediator.request import Request as Request
 from storagekit.mediator.request import Utilization as Utilization
+from storagekit.mediator.reservations import Reservations as Reservations
 from storagekit.mediator.store import Agents as Agents
 from storagekit.mediator.stripe_layout import Blocks as Blocks
 from storagekit.mediator.stripe_layout import StripeLayout as StripeLayout

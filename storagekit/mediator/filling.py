@@ -16,11 +16,11 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import validate
 from storagekit.mediator.admission import AdmissionState, AdmissionTest, fits
 from storagekit.mediator.cluster import Cluster
-from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import UNITS, Mediator, Units
 from storagekit.mediator.policy import Policy
 from storagekit.mediator.rehearsal import Rehearsal, rehearse
 from storagekit.mediator.request import Admitted, Rejected, Request
+from storagekit.mediator.reservations import Reservations
 from storagekit.mediator.stripe_shapes import StripeShapes, shape_of, shapes_for
 
 # Largest number of sessions that `fill` admits, and at which the search of `evenly` stops.
@@ -127,7 +127,7 @@ def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Fi
         second error is raised immediately if more than 2,000 sessions with the first session's stripe shape fit when
         they are spread evenly over the agents.
     """
-    mediator = Mediator(Ledger(cluster), policy)
+    mediator = Mediator(Reservations(cluster), policy)
     admitted: list[Admitted] = []
     with tqdm(desc="filling", unit="session", delay=2, leave=False) as bar:
         while len(admitted) <= MOST:

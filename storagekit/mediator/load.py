@@ -14,10 +14,10 @@ from storagekit.core.student_t import half_width
 from storagekit.core.units import MB
 from storagekit.core.validation import COUNT, NUMBER, POSITIVE, Count, Seed, Validator, validate, validate_fields
 from storagekit.mediator.cluster import Cluster
-from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.policy import Policy
 from storagekit.mediator.request import Admitted, Rejected, Request
+from storagekit.mediator.reservations import Reservations
 
 # Each session takes a few milliseconds to simulate.
 MOST_SESSIONS = 10**6
@@ -219,7 +219,7 @@ def variable_load(
     size = np.array([one.size for one in classes], float)
     times = np.cumsum(draw.exponential(float(share @ size) / offered, sessions))
     kinds = draw.choice(len(classes), sessions, p=share)
-    admitted, (moments, *shares) = _admit(Mediator(Ledger(cluster), policy), classes, times, kinds)
+    admitted, (moments, *shares) = _admit(Mediator(Reservations(cluster), policy), classes, times, kinds)
     # The first session of each batch, and the first session after the last batch.
     edges = np.linspace(0, sessions - 1, batches + 2).astype(int)[1:]
     of_class = kinds == np.arange(len(classes))[:, None]
@@ -242,17 +242,17 @@ def _admit(
 
     The rows of the array are the time, the reserved share of the disks and the reserved share of the network.
     """
-    ledger = mediator.ledger
+    reservations = mediator.reservations
     admitted, leaving, events = np.zeros(times.size, bool), [], []
 
     def note(time: float) -> None:
-        reserved = ledger.utilization()
+        reserved = reservations.utilization()
         events.append((time, float(reserved.disks.mean()), reserved.network))
 
     for number, (time, kind) in enumerate(zip(times.tolist(), kinds.tolist(), strict=True)):
         while leaving and leaving[0][0] <= time:
             end, session = heapq.heappop(leaving)
-            ledger.release(session)
+            reservations.release(session)
             note(end)
         asked = classes[kind]
         answer = mediator.request(asked.request(f"client {number}", time))
@@ -265,8 +265,8 @@ def _admit(
 
 
 def _require_served(cluster: Cluster, policy: Policy | None, classes: Sequence[SessionClass]) -> None:
-    """Raise InputError if an empty ledger rejects a session of a class."""
-    mediator = Mediator(Ledger(cluster), policy)
+    """Raise InputError if an empty set of reservations rejects a session of a class."""
+    mediator = Mediator(Reservations(cluster), policy)
     for number, one in enumerate(classes):
         answer = mediator.propose(one.request("client"))
         if isinstance(answer, Rejected):

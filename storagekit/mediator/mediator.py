@@ -10,9 +10,9 @@ from storagekit.core.binding import Binding
 from storagekit.core.units import KB
 from storagekit.core.validation import several, validate
 from storagekit.mediator.admission import AdmissionTest, fits
-from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.policy import Economical, Policy
 from storagekit.mediator.request import Admitted, Proposal, Rejected, Request
+from storagekit.mediator.reservations import Reservations
 from storagekit.mediator.stripe_layout import UNIT, StripeLayout
 from storagekit.mediator.stripe_shapes import shapes_for
 
@@ -28,11 +28,11 @@ _HALVINGS = 40
 
 
 class Mediator:
-    """A mediator of a cluster; several mediators may share a ledger.
+    """A mediator of a cluster; several mediators may share the reservations.
 
     Parameters
     ----------
-    ledger : Ledger
+    reservations : Reservations
         The reservations of the cluster.
     policy : Policy, optional
         Policy that orders the layouts; `Economical` by default.
@@ -50,8 +50,8 @@ class Mediator:
     """
 
     @validate
-    def __init__(self, ledger: Ledger, policy: Policy | None = None, units: Units = UNITS) -> None:
-        self.ledger = ledger
+    def __init__(self, reservations: Reservations, policy: Policy | None = None, units: Units = UNITS) -> None:
+        self.reservations = reservations
         self.policy = Economical() if policy is None else policy
         self.units = np.unique(list(units))
 
@@ -77,14 +77,14 @@ class Mediator:
             If the cluster can never serve the request: the buffer is too small for the smallest unit, the cluster has
             fewer agents than a group needs, or the cluster lacks an agent of the layout.
         """
-        ledger = self.ledger
-        version = ledger.version
+        reservations = self.reservations
+        version = reservations.version
         if request.layout is not None:
             proposal = Proposal(request, request.layout, version)
-            violation = ledger.violation(proposal)
+            violation = reservations.violation(proposal)
             return proposal if violation is None else Rejected(request, violation)
-        state = ledger.state(request.client)
-        shapes = shapes_for(ledger.cluster, request, self.units)
+        state = reservations.state(request.client)
+        shapes = shapes_for(reservations.cluster, request, self.units)
         shapes = shapes.where(self.policy.order(shapes))
         tests, first = [], 0
         while first < shapes.count:
@@ -99,9 +99,9 @@ class Mediator:
         return Rejected(request, nearest.binding(int(nearest.nearest.argmin())))
 
     def request(self, request: Request) -> Admitted | Rejected:
-        """Propose a layout and commit it. Repeat both steps if another mediator changed the ledger between them.
+        """Propose a layout and commit it. Repeat both steps if another mediator changed the reservations between them.
 
-        The request is rejected if the commit refuses the proposal and the ledger has not changed.
+        The request is rejected if the commit refuses the proposal and the reservations have not changed.
 
         Parameters
         ----------
@@ -122,10 +122,10 @@ class Mediator:
             proposal = self.propose(request)
             if isinstance(proposal, Rejected):
                 return proposal
-            session = self.ledger.commit(proposal)
+            session = self.reservations.commit(proposal)
             if not isinstance(session, Binding):
-                return Admitted(session, request, proposal.layout, proposal.plan, self.ledger.utilization())
-            if self.ledger.version == proposal.version:
+                return Admitted(session, request, proposal.layout, proposal.plan, self.reservations.utilization())
+            if self.reservations.version == proposal.version:
                 return Rejected(request, session)
 
     @validate
@@ -151,8 +151,8 @@ class Mediator:
         -----
         A request that fits at a rate also fits at every lower rate, so bisection finds the limit.
         """
-        network = self.ledger.cluster.network
-        low, high = 0.0, float(self.ledger.cluster.rates.sum() + network.rate * network.rings)
+        network = self.reservations.cluster.network
+        low, high = 0.0, float(self.reservations.cluster.rates.sum() + network.rate * network.rings)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2 if low else high / 2
             if isinstance(self.propose(replace(request, rate=middle)), Proposal):
@@ -166,7 +166,7 @@ class Mediator:
     def _layout(self, test: AdmissionTest, shape: int) -> StripeLayout:
         """Return a layout with a stripe shape that fits, on the agents that the policy prefers."""
         fitting = np.flatnonzero(fits(test.agent[shape]))
-        preferred = self.policy.agents(fitting, self.ledger.disk_shares[fitting])
+        preferred = self.policy.agents(fitting, self.reservations.disk_shares[fitting])
         chosen = np.sort(preferred[: test.shapes.agents[shape]])
         return StripeLayout.over(
             test.request.size, int(test.shapes.unit[shape]), tuple(chosen.tolist()), test.request.group

@@ -5,9 +5,9 @@ from typing import Any
 
 from storagekit.core.validation import validate
 from storagekit.mediator.cluster import Cluster
-from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.request import Request
+from storagekit.mediator.reservations import Reservations
 from storagekit.mediator.stripe_layout import StripeLayout
 
 
@@ -93,4 +93,4 @@ def _guaranteed_rate(cluster: Cluster, layout: StripeLayout, write: bool, confid
     """Return the highest rate at which an empty cluster admits a session with a layout, bytes/s; 0 if there is none."""
     buffer = layout.stripe_bytes
     request = Request("client", 1.0, layout.size, write, buffer, layout=layout, confidence=confidence)
-    return Mediator(Ledger(cluster)).highest_rate(request)
+    return Mediator(Reservations(cluster)).highest_rate(request)

@@ -143,7 +143,7 @@ class Utilization:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A layout that fits the request at one version of the ledger.
+    """A layout that fits the request at one version of the reservations.
 
     Nothing is reserved until the proposal is committed.
 
@@ -154,7 +154,7 @@ class Proposal:
     layout : StripeLayout
         The layout.
     version : int
-        Version of the ledger against which the layout was tested.
+        Version of the reservations against which the layout was tested.
     """
 
     request: Request
@@ -175,7 +175,7 @@ class Admitted:
     Parameters
     ----------
     session : int
-        Number of the session in the ledger.
+        Number of the session in the reservations.
     request : Request
         The request.
     layout : StripeLayout

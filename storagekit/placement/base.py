@@ -99,7 +99,7 @@ class SeveralParts(eqx.Module):
         return whole(1)
 
     @property
-    def alike(self) -> bool:
+    def is_replicated(self) -> bool:
         """Return whether the parts of a request are copies of the same data."""
         return not self.needs_several
 

@@ -88,8 +88,8 @@ class Bricks(AbstractPlacement):
         return self.across.needed
 
     @property
-    def alike(self):
-        return self.across.alike
+    def is_replicated(self):
+        return self.across.is_replicated
 
     @property
     def needs_several(self):

@@ -109,7 +109,7 @@ class AbstractParity(AbstractPlacement):
         return self.full_stripes
 
     @property
-    def alike(self):
+    def is_replicated(self):
         return False
 
     @property

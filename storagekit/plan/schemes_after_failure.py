@@ -23,7 +23,7 @@ from storagekit.plan.predicting import (
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
-from storagekit.plan.scheme import DegradedWork, Scheme, SpreadParity
+from storagekit.plan.scheme import DegradedWork, Scheme
 from storagekit.plan.streaming import background_of, used_share
 
 RebuildRate = Annotated[float, POSITIVE.up_to(1e12)]
@@ -205,8 +205,13 @@ def after_failure_of(
         ranking = tuple(sorted(found, key=lambda one: one.lost.mean))
     else:
         ranking = tuple(sorted(found, key=lambda one: (one.rebuilding.mean, one.lost.mean)))
-    spread = any(isinstance(one.prediction.scheme, SpreadParity) for one in ranking)
+    spread = any(_is_declustered(one.prediction.scheme) for one in ranking)
     return FailureRanking(rebuild_rate, ranking, tuple(unknown), _assumptions(needs, rebuild_rate, chunk, spread))
+
+
+def _is_declustered(scheme: Scheme) -> bool:
+    groups = scheme.redundancy(1.0)
+    return groups is not None and groups.declustered
 
 
 def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list[Prediction]:

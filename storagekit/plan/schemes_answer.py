@@ -284,7 +284,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             ranking.
         node_failures, rack_failures : Failures, optional
             Failures of a node, and of a rack, of the network of the question, which destroy all its disks; by default none.
-            Groups are dealt to nodes and racks as for `tolerate_nodes`.
+            Groups are dealt to nodes and racks as for `tolerate_nodes`. A network without racks counts as one rack.
 
         Returns
         -------

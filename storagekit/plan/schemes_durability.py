@@ -9,8 +9,9 @@ from typing import Any
 from storagekit.analytic.durability import Durability, durability
 from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR
-from storagekit.faults import Domain, Failures, Redundancy, ReliabilityModel, Repair
+from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
 from storagekit.plan.answer import finite
+from storagekit.plan.failing_places import domains_of, durability_in_places
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
@@ -87,12 +88,12 @@ class DurabilityRanking(SchemesRanking[SchemeDurability]):
     never : tuple of str
         Schemes whose rebuild never ends, because the load leaves no idle time after a failure.
     unknown : tuple of str
-        Schemes whose loss depends on which disks fail, so that there is no formula.
+        Schemes whose loss depends on which disks fail, so that there is no formula. So does the loss of a declustered code
+        if nodes or racks fail.
     assumptions : tuple of str
         Conventions and assumptions.
     uneven : tuple of str
-        Schemes without a formula for failing nodes or racks: some have more disks of a group than others, or each group is
-        declustered.
+        Schemes without a formula for failing nodes or racks, because some of these have more disks of a group than others.
     """
 
     COLUMNS = SchemeDurability.COLUMNS
@@ -108,9 +109,10 @@ class DurabilityRanking(SchemesRanking[SchemeDurability]):
         """Return the reason why no scheme has a loss probability; the constraint "none" if there is one."""
         if self.ranking:
             return Binding("none")
-        if self.uneven:
-            constraint = f"no scheme has groups that are spread evenly over nodes and racks; {self.uneven[0]} has none"
-            return Binding(constraint, remedy="use numbers of nodes and racks that divide the disks of a group")
+        if self.uneven and not self.never:
+            constraint = f"the groups of {self.uneven[0]} are not spread evenly over nodes and racks"
+            remedy = "use at least as many nodes as a group has disks, or numbers of nodes and racks that divide them"
+            return Binding(constraint, remedy=remedy)
         return Binding("no scheme that can be rebuilt under this load has a formula", remedy="reduce the load")
 
     def _first(self):
@@ -151,11 +153,13 @@ def durability_of(
 ) -> DurabilityRanking:
     """Return the durability of schemes; see `SchemesAnswer.durability`, and `Repair` for spares and their refill."""
     found, never, unknown, uneven = [], [], [], []
+    places = {"rack": rack_failures, "node": node_failures}
+    network = needs.network if any(places.values()) else None
     for one in predictions:
         redundancy = one.scheme.redundancy(used_share(needs, one.scheme) * needs.capacity)
-        if redundancy is None:
+        if redundancy is None or (network is not None and redundancy.declustered):
             unknown.append(one.name)
-        elif (domains := _domains(needs, redundancy, node_failures, rack_failures)) is None:
+        elif (domains := domains_of(network, redundancy, places) if network else ()) is None:
             uneven.append(one.name)
         elif redundancy.parities and not math.isfinite(one.rebuild):
             never.append(one.name)
@@ -163,15 +167,16 @@ def durability_of(
             time = _own_time(one, redundancy)
             repair = Repair(time, at_once=at_once, detection=detection, spares=spares, refill=refill)
             model = ReliabilityModel(redundancy, failures, repair, domains, bit_error_rate)
-            found.append(SchemeDurability(one, durability(model, years)))
+            durable = durability_in_places(network, model, years) if network else durability(model, years)
+            found.append(SchemeDurability(one, durable))
     # the numbers of groups and the times of rebuilds differ, and are in `to_dict`
     every = [one.durability.conventions for one in found]
     conventions = [line for line in every[0] if all(line in lines for lines in every)] if every else []
     assumptions = (
         "Each disk fails independently of the others."
-        if node_failures is None and rack_failures is None
-        else "Disks, nodes and racks fail independently of each other. Groups that share a node or a rack count as "
-        "independent, which overestimates the probability of a loss.",
+        if network is None
+        else "Disks, nodes and racks fail independently of each other. The rebuild of a disk takes as long after the failure "
+        "of its node as after its own failure.",
         "A rebuild takes as long as in the ranking: it uses the idle time that the load leaves while one disk is lost."
         if rebuild_rate is None
         else f"A rebuild restores {rebuild_rate / 1e6:g} MB/s. If the disks or a spare disk are too slow for it, it "
@@ -181,24 +186,6 @@ def durability_of(
     )
     ranking = tuple(sorted(found, key=lambda one: one.loss_probability))
     return DurabilityRanking(years, ranking, tuple(never), tuple(unknown), assumptions, tuple(uneven))
-
-
-def _domains(
-    needs: Requirements, redundancy: Redundancy, node_failures: Failures | None, rack_failures: Failures | None
-) -> tuple[Domain, ...] | None:
-    """Return the failure domains of a group, from the largest; None if they have no formula for this group.
-
-    There is no formula for a declustered pool, or if some nodes or racks have more disks of a group than others.
-    """
-    kinds = {"rack": rack_failures, "node": node_failures}
-    if not any(kinds.values()):
-        return ()
-    assert needs.network is not None
-    nodes, racks = needs.network.spread(redundancy.disks)
-    spread = {"rack": racks, "node": nodes}
-    if redundancy.declustered or any(failures and spread[kind] is None for kind, failures in kinds.items()):
-        return None
-    return tuple(Domain(kind, count, kinds[kind]) for kind, count in spread.items() if count and kinds[kind])
 
 
 def _own_time(one: Prediction, redundancy: Redundancy) -> float:

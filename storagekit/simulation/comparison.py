@@ -10,7 +10,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from storagekit.core.errors import InputError
-from storagekit.engine import AUTO, Report, Scenario, Sum, System, answered
+from storagekit.engine import AUTO, Report, Scenario, Sum, System, completed
 from storagekit.engine.batch import signature
 from storagekit.simulation.compile_ahead import compiled_ahead
 from storagekit.simulation.confidence import interval
@@ -255,12 +255,12 @@ def _in_parts_of(each: int) -> Measure:
     along = {"part": range(PARTS)}
 
     def of(report: Report, part):
-        number = report.answered.number
+        number = report.completed.number
         # requests after the last part belong to no part
-        return answered(report) & ~report.answered.asynchronous & (number // each == part)
+        return completed(report) & ~report.completed.asynchronous & (number // each == part)
 
     waits = Sum(
-        "part_response", lambda report, part: jnp.where(of(report, part), report.answered.response, 0.0), along=along
+        "part_response", lambda report, part: jnp.where(of(report, part), report.completed.response, 0.0), along=along
     )
     answers = Sum("part_answers", of, int, along=along)
     return Measure(

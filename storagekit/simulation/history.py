@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, require, require_takes, validate
-from storagekit.engine import AUTO, Record, Runner, Scenario, State, Tally, batch_of, stack, steps
+from storagekit.engine import AUTO, Record, Runner, Scenario, State, Tally, select_runs, stack, steps
 from storagekit.simulation.experiment import built, check_axes, grid, listed
 from storagekit.simulation.measures import Measure, measured, sums_of
 from storagekit.simulation.provenance import provenance
@@ -187,7 +187,7 @@ class _Sums(NamedTuple):
             merged, key = stack(provided(scenarios, slots), seeds)
             waiting = []
             for members, used in _few_at_a_time(left, slots):
-                runner = Runner(batch_of(merged, members), key[:, members], self.record)
+                runner = Runner(select_runs(merged, members), key[:, members], self.record)
                 part = self._by_piece(runner)
                 waited = part[BLOCKED.name][..., :used].any(axis=(0, 1)) & (slots != rungs[-1])
                 over = np.flatnonzero(~waited)
@@ -208,15 +208,15 @@ class _Sums(NamedTuple):
         """Return the sums `[piece, row, lane]`. A chunk of events is counted in the piece in which it began."""
         sums: Tally = {}
         requests, pieces = self.requests, self.pieces
-        answered = np.zeros(runner.run.first.shape[1], np.int64)
+        completed = np.zeros(runner.run.first.shape[1], np.int64)
         for tally, _ in steps(runner, requests, stride=STRIDE):
             sums = sums or {name: np.zeros((pieces, *part.shape[1:])) for name, part in tally.items()}
-            done = tally["answered"][:, 0].astype(np.int64)
-            before = answered + np.cumsum(done, axis=0) - done
+            done = tally["completed"][:, 0].astype(np.int64)
+            before = completed + np.cumsum(done, axis=0) - done
             piece = np.minimum(before * pieces // requests, pieces - 1)
             for name, part in tally.items():
                 row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
                 np.add.at(sums[name], (piece[:, None, :], row, lane), part)
-            self.bar.update(int(np.minimum(done.sum(axis=0), requests - np.minimum(answered, requests)).sum()))
-            answered += done.sum(axis=0)
+            self.bar.update(int(np.minimum(done.sum(axis=0), requests - np.minimum(completed, requests)).sum()))
+            completed += done.sum(axis=0)
         return sums

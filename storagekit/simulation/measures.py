@@ -50,11 +50,11 @@ class Measure:
     Examples
     --------
     >>> import storagekit as sk
-    >>> from storagekit.engine import ANSWERED, Sum, answered
+    >>> from storagekit.engine import COMPLETED, Sum, completed
     >>> from storagekit.simulation import Measure
-    >>> late = Sum("late", lambda report: answered(report) & (report.answered.response > 20 * sk.units.MS), int)
+    >>> late = Sum("late", lambda report: completed(report) & (report.completed.response > 20 * sk.units.MS), int)
     >>> meaning = "share of requests that took more than 20 ms"
-    >>> missed = Measure("missed", "1", meaning, (late, ANSWERED), lambda late, answered: late / answered)
+    >>> missed = Measure("missed", "1", meaning, (late, COMPLETED), lambda late, completed: late / completed)
     >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
     >>> loop = sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=8))
@@ -188,7 +188,7 @@ def counted(
     tally: Tally,
     warm_up: float | Float[np.ndarray, "*batch"],
     amount: float | Float[np.ndarray, "*batch"] = np.inf,
-    by: str = "answered",
+    by: str = "completed",
 ) -> Tally:
     """Return the sums of each run over its measured chunks of events.
 

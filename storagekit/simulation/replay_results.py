@@ -34,7 +34,7 @@ class ReplayResults:
     @property
     def completed(self) -> int:
         """Number of completed requests."""
-        return int(self._totals["answered"].item()) if self._totals else 0
+        return int(self._totals["completed"].item()) if self._totals else 0
 
     @property
     def waited(self) -> float:

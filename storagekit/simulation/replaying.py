@@ -222,9 +222,9 @@ class _Replaying:
         with tqdm(total=self._requests, initial=done, desc="replaying", unit="req", delay=2, leave=False) as bar:
             for tally, log in steps(self._runner, self._requests - done):
                 self.results.add_sums(tally)
-                answered = log.number != NO_REQUEST
+                happened = log.number != NO_REQUEST
                 columns = (log.number, log.response, log.read, log.asynchronous)
-                self.results.add_responses(*(column[answered] for column in columns))
+                self.results.add_responses(*(column[happened] for column in columns))
                 bar.update(min(self.results.completed, self._requests) - bar.n)
                 if not last and self.results.waited > 0:
                     break

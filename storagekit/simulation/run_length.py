@@ -53,7 +53,7 @@ class Extent:
     warm_up : float or None
         Part at the start that is not measured, in the same unit; None if it is to be determined.
     by : str
-        Name of the sum: "answered" (completed requests) or "elapsed" (seconds of simulated time).
+        Name of the sum: "completed" (completed requests) or "elapsed" (seconds of simulated time).
     precision : Precision, optional
         Condition under which the run ends, by default none.
     """
@@ -87,7 +87,7 @@ class Extent:
     def told(self) -> dict[str, float | str]:
         """The attributes that describe the length of the run in the provenance of a result."""
         more = {} if self.precision is None else self.precision.told
-        if self.by == "answered":
+        if self.by == "completed":
             cut = "MSER-5" if self.warm_up is None else int(self.warm_up)
             return {"requests_per_run": int(self.amount), "warm_up_requests": cut} | more
         cut = "MSER-5" if self.warm_up is None else float(self.warm_up)
@@ -142,7 +142,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
         raise InputError(
             f"a budget of {precision.budget} requests, but runs of {requests}: raise the budget, or lower `requests`"
         )
-    return Extent(requests, warm_up, "answered", precision)
+    return Extent(requests, warm_up, "completed", precision)
 
 
 def precise(

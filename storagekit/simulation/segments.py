@@ -66,7 +66,7 @@ def reason_not_parallel(system: System, mapping: TraceMapping) -> str:
         return "in a closed loop, arrivals depend on all earlier requests"
     if system.lasting_states:
         return f"the state of {', '.join(system.lasting_states)} depends on all earlier requests"
-    if not (system.write.over_when_answered or isinstance(system.write, AllCopies)):
+    if not (system.write.over_when_completed or isinstance(system.write, AllCopies)):
         return (
             f"{type(system.write).__name__} still writes after a write has completed, which response times do not show"
         )
@@ -166,8 +166,8 @@ class SegmentBatch:
         SegmentsDiffer
             If no request enters or completes in many steps.
         """
-        answered = log.number != NO_REQUEST
-        segment, number, response = np.nonzero(answered)[-1], log.number[answered], log.response[answered]
+        happened = log.number != NO_REQUEST
+        segment, number, response = np.nonzero(happened)[-1], log.number[happened], log.response[happened]
         within = number < self.edges[1:][segment]
         segment, number = segment[within], number[within]
         self.response[segment, number - self.first[segment]] = response[within]
@@ -178,7 +178,7 @@ class SegmentBatch:
         self._admitted = np.asarray(run.first)[0]
         planned = np.asarray(run.state.drives.plan.number)[:drives] != NO_REQUEST
         self._accessed |= planned.all(axis=0) & (self._admitted <= self.edges[:-1])
-        moved = (self._completed + self._admitted > before) | answered.any(axis=(0, 1, 2))
+        moved = (self._completed + self._admitted > before) | happened.any(axis=(0, 1, 2))
         self._idle = np.where(moved | ~self.incomplete, 0, self._idle + 1)
         if np.any(self._idle > PATIENCE):
             raise SegmentsDiffer("no request of a segment enters or completes in many events")

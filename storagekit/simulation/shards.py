@@ -157,7 +157,7 @@ def run(
     amount: Annotated[float, ENOUGH],
     record: Record | None = None,
     title: str = "simulating",
-    by: str = "answered",
+    by: str = "completed",
 ) -> Outcome:
     """Run one scenario with a progress bar that appears after two seconds.
 
@@ -174,14 +174,14 @@ def run(
     title : str
         Title of the progress bar, by default "simulating".
     by : str
-        Name of the sum, by default "answered", the number of completed requests.
+        Name of the sum, by default "completed", the number of completed requests.
 
     Returns
     -------
     Outcome
         The result of `engine.execute`.
     """
-    unit = "req" if by == "answered" else "s"
+    unit = "req" if by == "completed" else "s"
     with tqdm(total=amount, desc=title, unit=unit, delay=2, leave=False) as bar:
         return execute(
             scenario,

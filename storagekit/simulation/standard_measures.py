@@ -8,25 +8,25 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from storagekit.engine import ANSWERED, CHOICES, Report, Sum, answered
+from storagekit.engine import CHOICES, COMPLETED, Report, Sum, completed
 from storagekit.simulation.measures import Measure, several_measures, together
 
 
 def _read(report: Report) -> Bool[Array, "1 *batch"]:
-    return answered(report) & report.answered.read
+    return completed(report) & report.completed.read
 
 
 def _write(report: Report) -> Bool[Array, "1 *batch"]:
-    return answered(report) & ~report.answered.read
+    return completed(report) & ~report.completed.read
 
 
 def _hidden(report: Report) -> Bool[Array, "1 *batch"]:
     """Return a mask of the runs in which an asynchronous request completed."""
-    return answered(report) & report.answered.asynchronous
+    return completed(report) & report.completed.asynchronous
 
 
 def _response(report: Report, whose: Bool[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
-    return jnp.where(whose, report.answered.response, 0.0)
+    return jnp.where(whose, report.completed.response, 0.0)
 
 
 def _busy(report: Report) -> Float[Array, "drive *batch"]:
@@ -78,8 +78,8 @@ STANDARD = (
         "request_rate",
         "1/s",
         "requests completed per second by the system",
-        (ANSWERED, ELAPSED),
-        lambda answered, elapsed: answered / elapsed,
+        (COMPLETED, ELAPSED),
+        lambda completed, elapsed: completed / elapsed,
     ),
     Measure(
         "service_time",
@@ -113,8 +113,8 @@ STANDARD = (
         "response",
         "s",
         "mean time from arrival to completion, without asynchronous requests",
-        (READ_RESPONSE, WRITE_RESPONSE, ANSWERED, ASYNCHRONOUS_READS, ASYNCHRONOUS_WRITES),
-        lambda read, write, answered, reads, writes: (read + write) / (answered - reads - writes),
+        (READ_RESPONSE, WRITE_RESPONSE, COMPLETED, ASYNCHRONOUS_READS, ASYNCHRONOUS_WRITES),
+        lambda read, write, completed, reads, writes: (read + write) / (completed - reads - writes),
     ),
     Measure(
         "read_response",
@@ -162,15 +162,15 @@ STANDARD = (
         "contested_requests",
         "1",
         "fraction of requests, including writes, that more than one brick claimed",
-        (CONTESTED, ANSWERED),
-        lambda contested, answered: contested / answered,
+        (CONTESTED, COMPLETED),
+        lambda contested, completed: contested / completed,
     ),
     Measure(
         "further_claims",
         "1",
         "claims after the first claim of a read, per completed request",
-        (FURTHER, ANSWERED),
-        lambda further, answered: further / answered,
+        (FURTHER, COMPLETED),
+        lambda further, completed: further / completed,
     ),
     Measure(
         "extra_services",
@@ -183,8 +183,8 @@ STANDARD = (
         "read_fraction",
         "1",
         "fraction of reads among the completed requests",
-        (READS, ANSWERED),
-        lambda reads, answered: reads / answered,
+        (READS, COMPLETED),
+        lambda reads, completed: reads / completed,
     ),
     Measure(
         "outstanding",
@@ -218,8 +218,8 @@ STANDARD = (
         "requests",
         "1",
         "requests completed during the measurement",
-        (ANSWERED,),
-        lambda answered: answered,
+        (COMPLETED,),
+        lambda completed: completed,
     ),
     Measure(
         "accesses",

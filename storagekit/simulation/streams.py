@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Int, Num
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
 from storagekit.core.validation import Count, validate
-from storagekit.engine import Report, Sum, answered
+from storagekit.engine import Report, Sum, completed
 from storagekit.engine.histogram import MOST_STREAMS
 from storagekit.simulation.measures import Measure
 from storagekit.simulation.standard_measures import ELAPSED
@@ -54,11 +54,11 @@ def by_stream(streams: Count) -> tuple[Measure, ...]:
 def _by_stream(streams: int) -> tuple[Measure, ...]:
     """Return the same measures for the same number of streams, so that runs share a compiled program."""
     along = {"stream": range(streams)}
-    count = Sum("stream_answered", lambda report, stream: _of(report, stream), int, along=along)
+    count = Sum("stream_completed", lambda report, stream: _of(report, stream), int, along=along)
     sectors = Sum(
-        "stream_sectors", lambda report, stream: _sum(report, stream, report.answered.sectors), int, along=along
+        "stream_sectors", lambda report, stream: _sum(report, stream, report.completed.sectors), int, along=along
     )
-    waits = Sum("stream_response", lambda report, stream: _sum(report, stream, report.answered.response), along=along)
+    waits = Sum("stream_response", lambda report, stream: _sum(report, stream, report.completed.response), along=along)
     return (
         Measure(
             "stream_throughput",
@@ -72,14 +72,14 @@ def _by_stream(streams: int) -> tuple[Measure, ...]:
             "1/s",
             "requests completed per second, by stream",
             (count, ELAPSED),
-            lambda stream_answered, elapsed: stream_answered / elapsed,
+            lambda stream_completed, elapsed: stream_completed / elapsed,
         ),
         Measure(
             "stream_response",
             "s",
             "mean time from arrival to completion, by stream",
             (waits, count),
-            lambda stream_response, stream_answered: stream_response / stream_answered,
+            lambda stream_response, stream_completed: stream_response / stream_completed,
             # the bins of more streams have no room in a log
             streams=streams if streams <= MOST_STREAMS else 0,
         ),
@@ -87,9 +87,9 @@ def _by_stream(streams: int) -> tuple[Measure, ...]:
 
 
 def _of(report: Report, stream: Int[Array, "row *ones"]) -> Bool[Array, "row *batch"]:
-    if report.answered.stream is None:
+    if report.completed.stream is None:
         raise InputError("measures by stream need requests of clients: use workload.Threads")
-    return answered(report) & (report.answered.stream == stream)
+    return completed(report) & (report.completed.stream == stream)
 
 
 def _sum(report: Report, stream: Int[Array, "row *ones"], value: Num[Array, "1 *batch"]) -> Num[Array, "row *batch"]:

@@ -243,7 +243,7 @@ class _Points:
         The measures of a run do not depend on the length of the other runs.
         """
         going = np.ones(len(self.bricks), bool)
-        unit = "req" if self.extent.by == "answered" else "s"
+        unit = "req" if self.extent.by == "completed" else "s"
         with tqdm(desc="simulating", unit=unit, delay=2, leave=False, disable=quiet) as bar:
             for amount in self.extent.stages:
                 bar.total = amount
@@ -267,7 +267,7 @@ class _Points:
         data = measured(self._sums(), self.bricks, self.measures).merge(
             from_bins(np.concatenate(bins, axis=2), self.seeds)
         )
-        told = {"units": "1" if by == "answered" else "s", "long_name": "length of the warm-up"}
+        told = {"units": "1" if by == "completed" else "s", "long_name": "length of the warm-up"}
         data["warm_up"] = ("lane", self.warm_up, told)
         for name, width in self.narrow.items():
             told = {"units": "1", "long_name": f"half-width of the 95% interval of {name}, as a fraction of its mean"}
@@ -303,7 +303,7 @@ class _Points:
         response, waited_for = read + write, reads + writes - sum(asynchronous)
         shares = [share_to_leave_out(*point) for point in zip(response.T, waited_for.T, strict=True)]
         cut = np.repeat(shares, self.seeds) * amount
-        return np.ceil(cut) if self.extent.by == "answered" else cut
+        return np.ceil(cut) if self.extent.by == "completed" else cut
 
     def _precise(self, precision: Precision, going: Bool[np.ndarray, "lane"]) -> Bool[np.ndarray, "lane"]:
         """Return a mask of the runs whose point has intervals that are as narrow as requested.

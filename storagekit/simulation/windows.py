@@ -278,18 +278,18 @@ class _Sums:
     def __init__(self, lanes: int, count: int, window: float, streams: int, bricks: int, backlog: bool):
         self.window = window
         self.shape = (lanes, count, streams)
-        self.answered, self.sectors, self.waits = (np.zeros(self.shape) for _ in range(3))
+        self.completed, self.sectors, self.waits = (np.zeros(self.shape) for _ in range(3))
         self.service = np.zeros((*self.shape, bricks))
         self.backlog = np.zeros((*self.shape, bricks)) if backlog else None
 
     def add(self, timed: Timed) -> None:
         lane = np.broadcast_to(np.arange(timed.lanes.start, timed.lanes.stop), timed.end.shape)
-        log, answered = timed.log, timed.log.answered
-        left = answered.number != NO_REQUEST
-        at = (lane, timed.begin + answered.at, answered.stream)
-        self._put(self.answered, left, at, np.ones(left.shape))
-        self._put(self.sectors, left, at, answered.sectors)
-        self._put(self.waits, left, at, answered.response)
+        log, completed = timed.log, timed.log.completed
+        left = completed.number != NO_REQUEST
+        at = (lane, timed.begin + completed.at, completed.stream)
+        self._put(self.completed, left, at, np.ones(left.shape))
+        self._put(self.sectors, left, at, completed.sectors)
+        self._put(self.waits, left, at, completed.response)
         self._put(self.service, log.brick != NO_REQUEST, (lane, timed.end, log.stream, log.brick), log.sectors)
         if self.backlog is None:
             return
@@ -310,7 +310,7 @@ class _Sums:
         mine = slice(first, first + len(seeds))
         axes = ("seed", "window", "stream")
         with np.errstate(invalid="ignore"):
-            response = self.waits[mine] / self.answered[mine]
+            response = self.waits[mine] / self.completed[mine]
         of = {
             "throughput": (
                 axes,
@@ -318,7 +318,7 @@ class _Sums:
                 "B/s",
                 "bytes per second of completed requests",
             ),
-            "rate": (axes, self.answered[mine] / self.window, "1/s", "completed requests per second"),
+            "rate": (axes, self.completed[mine] / self.window, "1/s", "completed requests per second"),
             "response": (axes, response, "s", "mean response time of the completed requests"),
             "service": (
                 (*axes, "brick"),

@@ -115,7 +115,7 @@ class AbstractArrivals(eqx.Module):
 
     @abstractmethod
     def next_arrival(
-        self, private: Any, pending: Float[Array, "1 *batch"], answer: Float[Array, "1 *batch"]
+        self, private: Any, pending: Float[Array, "1 *batch"], completion: Float[Array, "1 *batch"]
     ) -> Float[Array, "1 *batch"]:
         """Return the time in seconds to the next arrival.
 
@@ -125,7 +125,7 @@ class AbstractArrivals(eqx.Module):
             Private state.
         pending : float array, shape `[1, *batch]`
             Time to the next arrival of an open stream, seconds.
-        answer : float array, shape `[1, *batch]`
+        completion : float array, shape `[1, *batch]`
             Time to the earliest completion, seconds, at which a closed loop sends its next request.
 
         Returns
@@ -189,7 +189,7 @@ class AbstractArrivals(eqx.Module):
         """Return the private state after a request was admitted. The state changes only where `admitted` is true."""
         return private
 
-    def answered(
+    def completed(
         self,
         private: Any,
         client: Int[Array, "1 *batch"],
@@ -276,8 +276,8 @@ class ClosedLoop(AbstractRandomArrivals):
     def at_start(self, slot):
         return slot < self.outstanding
 
-    def next_arrival(self, private, pending, answer):
-        return answer
+    def next_arrival(self, private, pending, completion):
+        return completion
 
     def precedes(self, arrival, choice):
         # a completion and the choice that follows are simultaneous, although rounding may separate them
@@ -323,7 +323,7 @@ class PoissonArrivals(AbstractRandomArrivals):
     def at_start(self, slot):
         return slot < 0
 
-    def next_arrival(self, private, pending, answer):
+    def next_arrival(self, private, pending, completion):
         return pending
 
     def precedes(self, arrival, choice):
@@ -414,7 +414,7 @@ class RecordedArrivals(AbstractArrivals):
     def at_start(self, slot):
         return slot < 0
 
-    def next_arrival(self, private, pending, answer):
+    def next_arrival(self, private, pending, completion):
         return pending
 
     def precedes(self, arrival, choice):
@@ -455,8 +455,8 @@ class RecordedLoop(RecordedArrivals):
     def at_start(self, slot):
         return slot < self.outstanding
 
-    def next_arrival(self, private, pending, answer):
-        return jnp.where(jnp.isfinite(pending), answer, jnp.inf)
+    def next_arrival(self, private, pending, completion):
+        return jnp.where(jnp.isfinite(pending), completion, jnp.inf)
 
     def precedes(self, arrival, choice):
         # a completion and the choice that follows are simultaneous, although rounding may separate them

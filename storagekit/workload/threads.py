@@ -244,10 +244,10 @@ class Threads(AbstractArrivals):
         clocks = tuple(group.threads.init(batch) for group in self.groups)
         return Thinking(key, thought + self._off(clocks, thread, thought), issued, clocks)
 
-    def next_arrival(self, private: Thinking, pending, answer):
+    def next_arrival(self, private: Thinking, pending, completion):
         due = first_min(private.due)[1]
         # a thread whose request completes before this time may be the next to send
-        return jnp.where(answer <= due, jnp.inf, due)
+        return jnp.where(completion <= due, jnp.inf, due)
 
     def precedes(self, arrival, choice):
         return arrival < choice - INSTANT
@@ -288,7 +288,7 @@ class Threads(AbstractArrivals):
         its = (row_index(self._provided, private.due) == request.client) & admitted
         return private._replace(due=jnp.where(its, jnp.inf, private.due), issued=private.issued + its)
 
-    def answered(
+    def completed(
         self,
         private: Thinking,
         client: Int[Array, "1 *batch"],

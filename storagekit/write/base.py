@@ -262,22 +262,22 @@ class AbstractWrite(DelayedParts, Component):
         `System` calls this method in addition to `check`, with the same argument. A subclass that overrides `check`
         therefore keeps these rules.
         """
-        if facts.stops and (self.leaves or self.over_when_answered):
+        if facts.stops and (self.leaves or self.over_when_completed):
             raise InputError("bricks that stop together with delayed writes: not modelled; use AllCopies()")
-        if self.one_for_all and not facts.alike:
+        if self.one_for_all and not facts.is_replicated:
             raise InputError(
                 f"policy {facts.policy} with {facts.layout}: the parts of this layout are not copies of one another; "
                 "use AllCopies()"
             )
-        apart = (facts.alike or facts.fragments) and not facts.reads_before_writes
-        if (self.leaves or self.over_when_answered) and not apart:
+        apart = (facts.is_replicated or facts.fragments) and not facts.reads_before_writes
+        if (self.leaves or self.over_when_completed) and not apart:
             raise InputError(
                 f"policy {facts.policy} with {facts.layout}: the parts of this layout are neither copies nor "
                 "fragments; use AllCopies()"
             )
 
     @property
-    def over_when_answered(self) -> bool:
+    def over_when_completed(self) -> bool:
         """Return whether a write leaves the queues of all drives when it completes.
 
         The parts that are not yet written are then dropped.

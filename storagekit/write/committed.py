@@ -264,7 +264,7 @@ class Claimed(AbstractWrite):
         return True
 
     @property
-    def over_when_answered(self):
+    def over_when_completed(self):
         return True
 
     def rule(self, parts, receiving, readable):

@@ -78,7 +78,7 @@ class Program:
         heapq.heappush(self.events, (now + self.size[number], 1, number, drive))
 
 
-@pytest.mark.parametrize("early", [True, False], ids=["withdrawn when begun", "withdrawn when answered"])
+@pytest.mark.parametrize("early", [True, False], ids=["withdrawn when begun", "withdrawn when completed"])
 @pytest.mark.parametrize("write", [FirstCopy(), AllCopies()], ids=lambda one: type(one).__name__)
 @settings(max_examples=12, derandomize=True)
 @given(code=st.sampled_from([(1, 3), (2, 3), (3, 5), (4, 5), (5, 5)]), share=st.floats(0, 1), seed=st.integers(0, 999))

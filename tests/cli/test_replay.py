@@ -144,6 +144,7 @@ def test_least_completion_uses_queues_and_randomized_does_not():
     ("arguments", "message"),
     [
         (("--slow", "1"), "--slow '1': give BRICK=SPEED"),
+        (("--detection", "5"), "--detection without --stop"),
         (("--slow", "1=2"), "speed 2 of brick 1"),
         (("--slow", "7=0.5"), "a slowdown of brick 7"),
         (("--stop", "0=9"), "--stop '0=9': give BRICK=FIRST-LAST"),

@@ -40,7 +40,7 @@ class EventLog(AbstractLog):
     """The time step of each event, and the requests that it completed."""
 
     def keep(self, scenario, state, report):
-        return Events(report.elapsed, report.answered.number, report.answered.response, report.lost)
+        return Events(report.elapsed, report.completed.number, report.completed.response, report.lost)
 
 
 def events_of(scenarios: list[Scenario], requests: int = WANTED) -> Events:
@@ -106,7 +106,7 @@ def test_lost_claims_and_delayed_writes_leave_no_slot_occupied(placement):
     runner = Runner(merged, key, Record())
     runner.advance(150)
     slots = jax.tree.map(np.asarray, runner.run.state.slots)
-    kept = slots.read & slots.answered & (slots.waiting != 0)
+    kept = slots.read & slots.completed & (slots.waiting != 0)
     assert np.max(-slots.arrival_time, where=kept, initial=0.0) < 30
 
 

@@ -35,7 +35,7 @@ class Clock(AbstractLog):
     """The completed requests, and the time step of each event."""
 
     def keep(self, scenario, state, report):
-        return report.answered, report.elapsed
+        return report.completed, report.elapsed
 
 
 def system(replicas, dispatch, slots=32) -> System:

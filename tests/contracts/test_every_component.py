@@ -161,7 +161,7 @@ def by_number(completed) -> dict[int, float]:
 def assert_conserves(ran: Ran):
     system, tally, reports = ran
     # every request completes once; the numbers that are missing from 0, 1, ... are still in the system
-    completed = reports.answered.number[reports.answered.number >= 0]
+    completed = reports.completed.number[reports.completed.number >= 0]
     assert len(completed) >= WANTED
     assert len(np.unique(completed)) == len(completed)
     admitted = int(tally.admitted[0])
@@ -169,10 +169,10 @@ def assert_conserves(ran: Ran):
     assert admitted - len(completed) <= SLOTS
     # time never runs backwards, and no completion is earlier than its request
     assert np.min(reports.elapsed) >= 0
-    response = reports.answered.response[reports.answered.number >= 0]
+    response = reports.completed.response[reports.completed.number >= 0]
     assert np.all(response >= 0)
     # a read needs an access, or memory with 0.2 ms here, so it takes at least an overhead
-    read = reports.answered.read[reports.answered.number >= 0]
+    read = reports.completed.read[reports.completed.number >= 0]
     assert np.all(response[read] > 0.1e-3)
     for part in (reports.seek, reports.rotation, reports.transfer):
         assert np.all(part[reports.served] >= 0)
@@ -243,7 +243,7 @@ def test_declustered_bricks_with_memory_conserve(remembering, dispatch):
         hit = reports.admission.hit
         number = np.cumsum(reports.admitted)[hit] - 1
         takes = HIT_TIME + float(DISPATCHERS[dispatch].arbitration.network_latency) * reports.admission.elsewhere[hit]
-        completed = by_number(reports.answered)
+        completed = by_number(reports.completed)
         late = np.array([completed[n] - time for n, time in zip(number, takes, strict=True) if n in completed])
         assert np.min(late) > -1e-6
         assert np.mean(late < 1e-6) > 0.7
@@ -360,11 +360,11 @@ def test_a_run_in_a_batch_with_delayed_writes_is_the_single_run(delayed, event_l
 
 def assert_batch_run_is_single(runs: list[Ran], scenario: Scenario, log):
     other, ours = runs
-    single = alone(scenario, log).reports.answered
+    single = alone(scenario, log).reports.completed
     # a batch continues until its slowest run has enough requests
-    events = min(len(single.number), len(ours.reports.answered.number))
-    assert_same_responses(*(jax.tree.map(lambda row: row[:events], run) for run in (ours.reports.answered, single)))
-    assert not np.array_equal(other.reports.answered.response, ours.reports.answered.response)
+    events = min(len(single.number), len(ours.reports.completed.number))
+    assert_same_responses(*(jax.tree.map(lambda row: row[:events], run) for run in (ours.reports.completed, single)))
+    assert not np.array_equal(other.reports.completed.response, ours.reports.completed.response)
 
 
 @pytest.mark.parametrize("dispatch", [DSPTF(1e-3), Hashing()], ids=name_of)
@@ -377,4 +377,4 @@ def test_jit_changes_nothing(dispatch, unfold):
     _, compiled = unfold(open_loop)
     with jax.disable_jit():
         _, plain = unfold(open_loop)
-    assert_same_responses(compiled.answered, plain.answered)
+    assert_same_responses(compiled.completed, plain.completed)

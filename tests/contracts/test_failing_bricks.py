@@ -58,7 +58,7 @@ def compiled(static: Static):
             def one(state, _):
                 state, report = event(scenario, coming, state)
                 twice = duplicates(scenario.system.cache, state.cache)
-                completed = report.answered
+                completed = report.completed
                 return state, (completed.number, completed.response, report.admitted, twice, report.admission.hit)
 
             state, events = jax.lax.scan(one, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK)
@@ -95,16 +95,16 @@ def assert_invariants(scenario: Scenario, seed: int):
     assert len(np.unique(completed)) == len(completed), "a request completes twice"
     assert np.all(response[number >= 0] >= -1e-6)
     missing = set(range(int(admitted.sum()))) - set(completed.tolist())
-    inside = set(np.asarray(state.slots.number)[~np.asarray(state.slots.answered)].tolist())
+    inside = set(np.asarray(state.slots.number)[~np.asarray(state.slots.completed)].tolist())
     assert missing <= inside, "a request is lost"
     assert not twice.any(), "a block is in two memories"
     # every request in the system waits for a brick that is up, or its completion is already scheduled
     slots = jax.tree.map(np.asarray, state.slots)
-    open_ones = ~slots.answered & (slots.number >= 0)
+    open_ones = ~slots.completed & (slots.number >= 0)
     down, drives = np.asarray(state.condition.down), np.arange(BRICKS)
     copy = np.asarray(scenario.system.placement.part_on(drives[:, None], slots.place))
     alive = (slots.waiting >> np.maximum(copy, 0) & 1).astype(bool) & (copy >= 0) & ~down[:, None]
-    assert np.all(np.isfinite(slots.answer[open_ones]) | alive.any(axis=0)[open_ones]), "no brick serves a request"
+    assert np.all(np.isfinite(slots.completion[open_ones]) | alive.any(axis=0)[open_ones]), "no brick serves a request"
     return len(completed), int(hit.sum())
 
 

@@ -86,7 +86,7 @@ WANTED, SLOTS, DRIVES = 400, 12, 4
 
 # by default, the rules that differ most; with -m slow the others
 CASES = [
-    pytest.param(place, write, marks=[] if number % 9 == 1 else pytest.mark.slow)
+    pytest.param(place, write, marks=[] if number % 5 == 1 else pytest.mark.slow)
     for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
 ] + [
     pytest.param(place, write, marks=[] if number == 1 else pytest.mark.slow)
@@ -111,7 +111,7 @@ def most_extra(placement, write) -> int:
 def outcomes(placement, write, log, *conditions):
     """Run every dispatcher under every condition in one batch. Returns the reports of the events `[event, run]`, and
     sums by run."""
-    dispatchers = OF_COPIES if placement.alike else DISPATCHERS
+    dispatchers = OF_COPIES if placement.is_replicated else DISPATCHERS
     runs = [
         Scenario(
             System(
@@ -132,12 +132,12 @@ def outcomes(placement, write, log, *conditions):
 
 
 def assert_completed_once(reports, run: int):
-    number, response = reports.answered.number[:, run], reports.answered.response[:, run]
+    number, response = reports.completed.number[:, run], reports.completed.response[:, run]
     happened = number >= 0
-    answered = number[happened].tolist()
-    assert len(set(answered)) == len(answered) >= WANTED
+    completed = number[happened].tolist()
+    assert len(set(completed)) == len(completed) >= WANTED
     # missing requests are still in the system
-    assert len(set(range(int(reports.admitted[:, run].sum()))) - set(answered)) <= SLOTS
+    assert len(set(range(int(reports.admitted[:, run].sum()))) - set(completed)) <= SLOTS
     assert np.min(response[happened]) >= 0 and np.min(reports.elapsed[:, run]) >= 0
     return happened
 
@@ -149,11 +149,11 @@ def test_no_request_is_lost_or_completes_twice(event_log, placement, write):
         reports = outcome.log
         happened = assert_completed_once(reports, run)
         # a read takes the accesses that it needs, plus those in progress when it completes; a claimed write too
-        read = reports.answered.read[happened, run]
-        assert np.min(reports.answered.response[happened, run][read]) > 0.1e-3
+        read = reports.completed.read[happened, run]
+        assert np.min(reports.completed.response[happened, run][read]) > 0.1e-3
         if isinstance(placement, Coded):
             sums = {name: float(outcome.tally[name][..., run].sum()) for name in ("reads", "writes", "served")}
-            of_write = int(placement.data if write.over_when_answered else placement.fragments)
+            of_write = int(placement.data if write.over_when_completed else placement.fragments)
             expected = int(placement.data) * sums["reads"] + of_write * sums["writes"]
             extra = sums["served"] - expected
             most = most_extra(placement, write)

@@ -39,7 +39,7 @@ def response_times(dispatch, condition, outstanding) -> dict[int, float]:
 
 @pytest.mark.parametrize(
     ("components", "condition", "outstanding"),
-    [(COMPONENTS, None, 2), pytest.param(FAILING, STOPS, 6, marks=pytest.mark.slow)],
+    [(COMPONENTS, None, 2), (FAILING, STOPS, 6)],
     ids=["all", "failing"],
 )
 def test_a_selected_dispatcher_acts_as_itself(components, condition, outstanding):

@@ -131,7 +131,7 @@ class Disks:
         self.newest, self.acknowledged = np.zeros((2, SPAN), int)
         self.version: dict[int, int] = {}
         self.written: list[tuple[int, int]] = []
-        self.reads, self.answered = list[int](), list[int]()
+        self.reads, self.completed = list[int](), list[int]()
         self.floor: dict[int, np.ndarray] = {}
         self.remembered: dict[int, np.ndarray] = {}
         self.fetched: dict[int, np.ndarray] = {}
@@ -153,7 +153,7 @@ class Disks:
                 drive = int(np.flatnonzero(report.served)[0])
                 number = int(report.number[0])
                 self.access(number, drive, self.replica_index(number, drive, report.replica[0]))
-            self.answer(int(report.answered.number[0]))
+            self.completion(int(report.completed.number[0]))
             self.fetch(state, before, report)
             if at in self.crashes:
                 self.crash(state)
@@ -192,14 +192,14 @@ class Disks:
             self.version[number] = len(self.version) + 1
             self.newest[where] = self.version[number]
             self.held[replica, where] = self.version[number]
-            if number in self.answered:
+            if number in self.completed:
                 self.acknowledge(number)
         else:
             self.held[replica, where] = self.fetched[drive] if self.fetched_early else self.newest[where]
 
-    def answer(self, number):
+    def completion(self, number):
         if number != NO_REQUEST:
-            self.answered.append(number)
+            self.completed.append(number)
             if number in self.version:
                 self.acknowledge(number)
 
@@ -300,7 +300,7 @@ settings_of_a_run = {
 def assert_drained(disks: Disks):
     """Each request completed once, all data is on all replicas, and no access was done twice."""
     requests = jax.tree.map(lambda rows: rows[:REQUESTS], disks.past.requests)
-    assert sorted(disks.answered) == list(range(REQUESTS))
+    assert sorted(disks.completed) == list(range(REQUESTS))
     assert sorted(disks.reads) == np.flatnonzero(requests.read).tolist()
     assert len(set(disks.written)) == len(disks.written)
     assert sorted(disks.version) == np.flatnonzero(~requests.read).tolist()
@@ -352,9 +352,9 @@ def test_a_closed_loop_reads_and_recovers_acknowledged_data(layout, table, early
     at = set(np.random.default_rng(seed).integers(0, 2 * CHUNK, 12).tolist())
     disks = Disks(past, early, at, seed).replay()
     entered = int(past.reports.admitted.sum())
-    assert len(set(disks.answered)) == len(disks.answered) > 20
+    assert len(set(disks.completed)) == len(disks.completed) > 20
     assert len(set(disks.reads)) == len(disks.reads) and len(set(disks.written)) == len(disks.written)
-    assert entered - len(disks.answered) <= outstanding
+    assert entered - len(disks.completed) <= outstanding
     assert_in_order(disks.late)
 
 
@@ -385,12 +385,12 @@ def test_a_delayed_copy_does_not_delay_the_completion():
     """One writer in a closed loop on one drive: a second replica starts when the completion is due and not yet sent."""
     loop = ClosedLoop(RandomRequests(ExponentialSize(512), 0.0), 1)
     reports_by_event = history(Scenario(system((1, 2, 1), MOST, NearestIdle(), 0, 4), loop), 0, chunks=1).reports
-    answers = np.cumsum(reports_by_event.answered.response[reports_by_event.answered.number >= 0])
+    completions = np.cumsum(reports_by_event.completed.response[reports_by_event.completed.number >= 0])
     number, at = reports_by_event.number.ravel(), np.cumsum(reports_by_event.elapsed, dtype=np.float64)
     # A request is sent when the one before it completes; it completes when its first copy is on disk.
-    first = [at[np.flatnonzero(number == one)[0]] for one in range(len(answers)) if one in number]
+    first = [at[np.flatnonzero(number == one)[0]] for one in range(len(completions)) if one in number]
     assert len(first) > 20 and np.sum(np.bincount(number[number >= 0]) > 1) > 5
-    np.testing.assert_allclose(first, answers[: len(first)], atol=2e-6)
+    np.testing.assert_allclose(first, completions[: len(first)], atol=2e-6)
 
 
 def test_a_full_table_competes_with_the_foreground():
@@ -414,7 +414,7 @@ def test_the_access_log_agrees_with_the_reports_of_events():
     np.testing.assert_array_equal(log.drive[:count], np.where(served, reports.served.argmax(axis=1), NO_REQUEST))
     np.testing.assert_array_equal(log.replica[:count], np.where(served, reports.replica[:, 0], NO_REQUEST))
     np.testing.assert_array_equal(log.admitted[:count], reports.admitted[:, 0])
-    np.testing.assert_array_equal(log.answered.number[:count], reports.answered.number[:, 0])
+    np.testing.assert_array_equal(log.completed.number[:count], reports.completed.number[:, 0])
 
 
 def test_the_table_of_a_batch_element_equals_the_table_of_its_single_run():

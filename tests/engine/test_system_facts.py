@@ -18,7 +18,7 @@ class Early(AllCopies):
     """A policy with its own check, which accepts every system."""
 
     @property
-    def over_when_answered(self):
+    def over_when_completed(self):
         return True
 
     def check(self, facts):

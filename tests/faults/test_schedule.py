@@ -164,6 +164,33 @@ def test_requests_go_to_other_bricks_once_an_outage_is_detected(unfold, recorded
     assert tally.served.ravel().tolist() == [2, 7]
 
 
+def test_a_client_waits_only_for_the_outages_that_concern_its_request(unfold, recorded):
+    """Brick 0 stops at read 1, and brick 1 at read 3. The time-out is 500, and clients detect an outage after 50.
+
+    200  read 2, hashed to brick 0, is sent to another brick at once
+    310  so is read 4, although the outage of brick 1 has not been detected yet
+    320  read 5, hashed to brick 1, is sent again at 350
+    """
+    times, hashes = [0, 10, 200, 300, 310, 320], [2, 2, 0, 2, 0, 1]
+    arrivals = recorded(np.array(times) * MS, sectors=10, address_hash=hashes)
+    fails = FaultSchedule(outage(0, 1), outage(1, 3), timeout=500 * MS, detection=50 * MS)
+    system = System(SERVER, Replicas(3), Hashing(), FCFS(), condition=fails, drives=3, slots=8)
+    tally, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 10, 1: 10, 2: 10, 3: 10, 4: 10, 5: 40}, abs=1e-3)
+    assert tally.resent.tolist() == [1]
+
+
+def test_a_request_that_waits_for_a_slot_is_not_counted_as_sent_again(unfold, recorded):
+    """Brick 0 stops when read 0 arrives, which is lost and sent again at once. The others are sent to brick 1."""
+    arrivals = recorded(np.arange(3) * MS, sectors=10)
+    system = System(
+        SERVER, Replicas(2), Hashing(), FCFS(), condition=FaultSchedule(outage(0), detection=0.0), drives=2, slots=1
+    )
+    tally, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 10, 1: 19, 2: 28}, abs=1e-3)
+    assert tally.resent.tolist() == [1]
+
+
 @pytest.mark.parametrize("dispatch", [Hashing(), Broadcast()], ids=lambda one: type(one).__name__)
 def test_no_read_of_four_of_six_fragments_waits_once_an_outage_is_detected(dispatch):
     """One of six bricks is down from the start. With detection at once, no read waits for the time-out of 1 s."""

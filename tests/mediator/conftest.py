@@ -8,7 +8,7 @@ import pytest
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.core.units import MS
-from storagekit.mediator import Cluster, Economical, Ledger, Mediator, Rejected, Request, StripeLayout
+from storagekit.mediator import Cluster, Economical, Mediator, Rejected, Request, Reservations, StripeLayout
 
 
 def cluster_of(agents=4, disk=None, network=None, client=None):
@@ -112,8 +112,8 @@ class Oracle:
         )
 
     @staticmethod
-    def sessions_of(ledger):
-        return [(one.request, one.layout) for one in ledger.sessions.values()]
+    def sessions_of(reservations):
+        return [(one.request, one.layout) for one in reservations.sessions.values()]
 
     @staticmethod
     def fill(cluster, seed, rates, mediators=None, write=0.3, group=0.4, seconds=60, refusals=12):
@@ -122,8 +122,8 @@ class Oracle:
         Return the reservations and the admissions.
         """
         draw = np.random.default_rng(seed)
-        ledger = Ledger(cluster)
-        several = [Mediator(ledger, policy) for policy in (mediators or (Economical(),))]
+        reservations = Reservations(cluster)
+        several = [Mediator(reservations, policy) for policy in (mediators or (Economical(),))]
         admitted, refused = [], 0
         while refused < refusals:
             rate = float(draw.choice(rates))
@@ -142,7 +142,7 @@ class Oracle:
                 refused += 1
             else:
                 admitted.append(answer)
-        return ledger, admitted
+        return reservations, admitted
 
 
 @pytest.fixture(scope="session")

@@ -17,11 +17,11 @@ from storagekit.mediator import (
     Cluster,
     Economical,
     FirstFit,
-    Ledger,
     Mediator,
     Proposal,
     Rejected,
     Request,
+    Reservations,
     StripeLayout,
     Widest,
 )
@@ -56,9 +56,9 @@ requests = st.builds(
 @given(clusters, st.lists(requests, min_size=1, max_size=9), st.sampled_from(POLICIES))
 @settings(max_examples=120)
 def test_admitted_if_and_only_if_some_allocation_fits(oracle, cluster, wanted, policy):
-    mediator = Mediator(Ledger(cluster), policy, SOME_UNITS)
+    mediator = Mediator(Reservations(cluster), policy, SOME_UNITS)
     for one in wanted:
-        held = oracle.sessions_of(mediator.ledger)
+        held = oracle.sessions_of(mediator.reservations)
         if one.group and cluster.agents < 2:
             assert_refused(partial(mediator.request, one), "agents 1: a group with parity needs 2")
             continue
@@ -82,13 +82,13 @@ def test_admitted_if_and_only_if_some_allocation_fits(oracle, cluster, wanted, p
 @given(clusters, st.lists(requests, min_size=2, max_size=8))
 @settings(max_examples=60)
 def test_an_existing_object_is_read_at_its_agents(oracle, cluster, wanted):
-    mediator = Mediator(Ledger(cluster), Widest(), SOME_UNITS)
+    mediator = Mediator(Reservations(cluster), Widest(), SOME_UNITS)
     wanted = [replace(one, group=None) for one in wanted]
     first = mediator.request(wanted[0])
     if isinstance(first, Rejected):
         return
     for one in wanted[1:]:
-        held = oracle.sessions_of(mediator.ledger)
+        held = oracle.sessions_of(mediator.reservations)
         given = replace(one, size=wanted[0].size, layout=first.layout, buffer=4096 * KB)
         answer = mediator.request(given)
         full = oracle.highest_ratio(cluster, [*held, (given, first.layout)])
@@ -105,33 +105,33 @@ def test_a_failed_commit_to_unchanged_reservations_is_a_rejection(monkeypatch):
 
     If another mediator was faster, the mediator tries again.
     """
-    ledger = Ledger(Cluster((SLOW,), Host(), Host(), FAST))
+    reservations = Reservations(Cluster((SLOW,), Host(), Host(), FAST))
     binding = Binding("disk of agent 0", 1.0, 1.0, "wait")
-    monkeypatch.setattr(ledger, "commit", lambda proposal: binding)
+    monkeypatch.setattr(reservations, "commit", lambda proposal: binding)
     wanted = Request("a", 1e5, 10**6)
-    assert Mediator(ledger).request(wanted) == Rejected(wanted, binding)
+    assert Mediator(reservations).request(wanted) == Rejected(wanted, binding)
     tries = []
 
     def changed(proposal):
         tries.append(proposal)
-        ledger._held = replace(ledger._held, version=ledger.version + (len(tries) < 3))
+        reservations._held = replace(reservations._held, version=reservations.version + (len(tries) < 3))
         return binding
 
-    monkeypatch.setattr(ledger, "commit", changed)
-    assert Mediator(ledger).request(wanted) == Rejected(wanted, binding) and len(tries) == 3
+    monkeypatch.setattr(reservations, "commit", changed)
+    assert Mediator(reservations).request(wanted) == Rejected(wanted, binding) and len(tries) == 3
 
 
 def test_disks_with_constant_times_are_filled_completely():
     """Blocks take 10 ms without a seek, and a period is 100 ms: 10 sessions fit a disk, an eleventh does not."""
     unit = 64 * KB
     cluster = Cluster((Disk(0, 0, unit / 10e-3),), Host(1e12), Host(1e12), Network(1e12))
-    mediator = Mediator(Ledger(cluster), units=(unit,))
+    mediator = Mediator(Reservations(cluster), units=(unit,))
     answers = [mediator.request(Request(f"{n}", unit / 100e-3, 10**7)) for n in range(11)]
     assert [isinstance(answer, Admitted) for answer in answers] == [True] * 10 + [False]
     assert answers[-1].binding.value == pytest.approx(0.11)
     assert answers[-1].binding.limit == pytest.approx(0.1)
     assert "disk of agent 0" in answers[-1].binding.constraint
-    assert mediator.ledger.disk_shares[0] == pytest.approx(1)
+    assert mediator.reservations.disk_shares[0] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_disks_with_constant_times_are_filled_completely():
 def test_a_rejection_names_the_limiting_resource(network, client, agent, clients, resource):
     """Run two sessions of 0.6 MB/s each over a resource of 1 MB/s or of a million instructions a second."""
     cluster = Cluster((Disk(0, 0, 1e12),) * (1 if "agent" in resource else 3), agent, client, network)
-    mediator = Mediator(Ledger(cluster))
+    mediator = Mediator(Reservations(cluster))
     assert isinstance(mediator.request(Request(clients[0], 0.6e6, 10**7)), Admitted)
     refused = mediator.request(Request(clients[1], 0.6e6, 10**7))
     assert isinstance(refused, Rejected)
@@ -155,7 +155,7 @@ def test_a_rejection_names_the_limiting_resource(network, client, agent, clients
 
 def test_low_rates_use_large_units_on_few_agents_and_high_rates_small_units_on_many(oracle):
     cluster = oracle.cluster_of(32)
-    found = [Mediator(Ledger(cluster)).propose(Request("a", rate, 10**8)) for rate in (0.2e6, 1.2e6, 5e6, 20e6)]
+    found = [Mediator(Reservations(cluster)).propose(Request("a", rate, 10**8)) for rate in (0.2e6, 1.2e6, 5e6, 20e6)]
     shapes = [(len(one.layout.agents), one.layout.unit) for one in found if isinstance(one, Proposal)]
     assert len(shapes) == 4
     agents, units = zip(*shapes, strict=True)
@@ -168,7 +168,7 @@ def test_policies_choose_as_documented(oracle):
     wanted = Request("a", 2e5, 10**7)
 
     def first_two(policy):
-        mediator = Mediator(Ledger(cluster), policy)
+        mediator = Mediator(Reservations(cluster), policy)
         return [mediator.request(wanted).layout for _ in range(2)]
 
     assert [layout.agents for layout in first_two(Economical())] == [(0,), (1,)]
@@ -177,7 +177,7 @@ def test_policies_choose_as_documented(oracle):
 
 
 def test_the_highest_rate_is_the_limit_of_admission(oracle):
-    mediator = Mediator(Ledger(oracle.cluster_of(6)))
+    mediator = Mediator(Reservations(oracle.cluster_of(6)))
     wanted = Request("a", 1.0, 10**7, group=2)
     rate = mediator.highest_rate(wanted)
     assert isinstance(mediator.propose(replace(wanted, rate=rate)), Proposal)
@@ -191,7 +191,7 @@ def test_the_highest_rate_is_the_limit_of_admission(oracle):
 @settings(max_examples=40)
 def test_any_rate_and_size_gets_a_decision(rate, size):
     cluster = Cluster((SLOW, FLASH), Host(), Host(), Network(125e6))
-    answer = Mediator(Ledger(cluster)).request(Request("a", rate, size))
+    answer = Mediator(Reservations(cluster)).request(Request("a", rate, size))
     assert isinstance(answer, Admitted | Rejected) and str(answer) and answer.to_dict()
 
 
@@ -220,7 +220,7 @@ def test_any_rate_and_size_gets_a_decision(rate, size):
     ],
 )
 def test_bad_input_raises_in_one_line(oracle, change, message):
-    mediator = Mediator(Ledger(oracle.cluster_of(4)))
+    mediator = Mediator(Reservations(oracle.cluster_of(4)))
     wanted = {"client": "a", "rate": 1e5, "size": 10**5} | change
     assert_refused(lambda: mediator.propose(Request(**wanted)), message)
 
@@ -228,5 +228,5 @@ def test_bad_input_raises_in_one_line(oracle, change, message):
 @pytest.mark.usefixtures("unchecked")
 def test_a_mediator_needs_units_and_a_cluster_disks(oracle):
     for units, message in (((), "units: given 0 block sizes; give at least 1"), ((1.5,), "units 1.5")):
-        assert_refused(partial(Mediator, Ledger(oracle.cluster_of(1)), units=units), message)
+        assert_refused(partial(Mediator, Reservations(oracle.cluster_of(1)), units=units), message)
     assert_refused(lambda: Cluster((), Host(), Host(), Network(1e6)), "0 disks: give at least one")

@@ -6,7 +6,7 @@ import pytest
 from storagekit.analytic.forkjoin import Disk, Host, Network
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MB, MS
-from storagekit.mediator import Admitted, Cluster, Ledger, Mediator, Request, StripeLayout, evenly, fill
+from storagekit.mediator import Admitted, Cluster, Mediator, Request, Reservations, StripeLayout, evenly, fill
 
 DISK = Disk(8 * MS, 4 * MS, 20e6)
 NETWORKS = [Network(1e15, switched=True), Network(6e6, switched=True), Network(125e6), Network(5e6, rings=2)]
@@ -17,8 +17,8 @@ def count_reserved(cluster: Cluster, request: Request, agents: int, unit: int, g
 
     The first session is on agents 0 to k-1, and each next one on the agents that follow.
     """
-    ledger, taken = Ledger(cluster), 0
-    mediator = Mediator(ledger)
+    reservations, taken = Reservations(cluster), 0
+    mediator = Mediator(reservations)
     while True:
         chosen = sorted((taken * agents + number) % cluster.agents for number in range(agents))
         layout = StripeLayout.over(request.size, unit, tuple(chosen), group)

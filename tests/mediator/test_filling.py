@@ -7,7 +7,17 @@ import pytest
 from storagekit.analytic.forkjoin import Disk, Host, Network
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MB, MS
-from storagekit.mediator import Admitted, Cluster, Economical, Ledger, Mediator, Request, SmallUnits, fill, filling
+from storagekit.mediator import (
+    Admitted,
+    Cluster,
+    Economical,
+    Mediator,
+    Request,
+    Reservations,
+    SmallUnits,
+    fill,
+    filling,
+)
 
 # without seek and rotation the service time is constant: a megabyte takes 0.1 s
 CONSTANT = Disk(0.0, 0.0, MB / 0.1)
@@ -66,7 +76,7 @@ def test_sessions_rejected_before_counting_would_fit(monkeypatch, network, group
     disks = (Disk(8 * MS, 4 * MS, 20e6), Disk(16 * MS, 8.3 * MS, 2.5e6))
     cluster, request = Cluster(disks * 4, Host(), Host(), network), Request("client", 0.2e6, 12_000_000, group=group)
     sessions = fill(cluster, request).sessions
-    mediator = Mediator(Ledger(cluster))
+    mediator = Mediator(Reservations(cluster))
     first = mediator.request(request)
     assert isinstance(first, Admitted)
     proved = [n for n in range(1, 3 * sessions) if filling._fit_evenly(cluster, first, n)]
@@ -103,7 +113,7 @@ def test_small_units_leave_time_for_short_periods():
     quick = Request("quick", 20e6, 1_200_000_000)
 
     def quick_fits(policy) -> bool:
-        mediator = Mediator(Ledger(disks), policy)
+        mediator = Mediator(Reservations(disks), policy)
         for number in range(20):
             assert isinstance(mediator.request(Request(f"slow {number}", 0.2e6, 12_000_000)), Admitted)
         return isinstance(mediator.request(quick), Admitted)

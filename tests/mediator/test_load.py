@@ -14,9 +14,9 @@ from storagekit.core.units import KB
 from storagekit.mediator import (
     Cluster,
     Economical,
-    Ledger,
     Mediator,
     Request,
+    Reservations,
     SessionClass,
     StripeLayout,
     Widest,
@@ -121,7 +121,7 @@ def test_redundancy_costs_a_parity_block_for_each_group(oracle):
     disk = cluster.disks[0]
     assert disk.mean(32 * KB) < layout.stripe_bytes / cost.rate <= disk.slowest(32 * KB)
     # a session at that rate is met with one agent of each group down
-    answer = Mediator(Ledger(cluster)).propose(Request("a", cost.rate * 0.999, layout.size, layout=layout))
+    answer = Mediator(Reservations(cluster)).propose(Request("a", cost.rate * 0.999, layout.size, layout=layout))
     assert rehearse(cluster, [answer.plan.degraded([2, 7])]).met.all()
 
 

@@ -29,11 +29,11 @@ from storagekit.mediator import (
     Cluster,
     Economical,
     FirstFit,
-    Ledger,
     Mediator,
     Proposal,
     Rejected,
     Request,
+    Reservations,
     Widest,
 )
 
@@ -80,24 +80,24 @@ class Bookings(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.ledger = Ledger(CLUSTER)
-        self.mediators = [Mediator(self.ledger, policy) for policy in (Economical(), Widest(), FirstFit())]
+        self.reservations = Reservations(CLUSTER)
+        self.mediators = [Mediator(self.reservations, policy) for policy in (Economical(), Widest(), FirstFit())]
 
     @rule(target=proposals, which=st.integers(0, 2), wanted=requests)
     def propose(self, which, wanted):
-        version = self.ledger.version
+        version = self.reservations.version
         answer = self.mediators[which].propose(wanted)
-        assert self.ledger.version == version
+        assert self.reservations.version == version
         return answer if isinstance(answer, Proposal) else multiple()
 
     @rule(target=sessions, proposal=consumes(proposals))
     def commit(self, proposal):
-        fits, version = self.ledger.violation(proposal) is None, self.ledger.version
+        fits, version = self.reservations.violation(proposal) is None, self.reservations.version
         assert fits or version > proposal.version
-        answer = self.ledger.commit(proposal)
+        answer = self.reservations.commit(proposal)
         assert isinstance(answer, int) == fits
         if isinstance(answer, Binding):
-            assert answer.value > answer.limit and self.ledger.version == version
+            assert answer.value > answer.limit and self.reservations.version == version
             return multiple()
         return answer
 
@@ -108,20 +108,20 @@ class Bookings(RuleBasedStateMachine):
 
     @rule(session=consumes(sessions))
     def release(self, session):
-        self.ledger.release(session)
-        assert session not in self.ledger.sessions
+        self.reservations.release(session)
+        assert session not in self.reservations.sessions
 
     @invariant()
     def nothing_is_overbooked(self):
-        assert self.oracle.highest_ratio(CLUSTER, self.oracle.sessions_of(self.ledger)) <= 1 + 1e-6
-        assert self.ledger.utilization().most <= 1
+        assert self.oracle.highest_ratio(CLUSTER, self.oracle.sessions_of(self.reservations)) <= 1 + 1e-6
+        assert self.reservations.utilization().most <= 1
 
     @invariant()
     def only_present_sessions_count(self):
-        fresh = Ledger(CLUSTER)
-        for proposal in self.ledger.sessions.values():
+        fresh = Reservations(CLUSTER)
+        for proposal in self.reservations.sessions.values():
             assert isinstance(fresh.commit(proposal), int)
-        assert_same(self.ledger, fresh)
+        assert_same(self.reservations, fresh)
 
 
 def test_interleaved_mediators_never_overbook_and_releases_restore(oracle):
@@ -131,27 +131,27 @@ def test_interleaved_mediators_never_overbook_and_releases_restore(oracle):
 
 def test_the_slower_of_two_mediators_tries_again():
     """Both find capacity for one session on the one disk; the second to commit receives the constraint."""
-    ledger = Ledger(replace(CLUSTER, disks=CLUSTER.disks[:1]))
-    first, second = Mediator(ledger), Mediator(ledger)
+    reservations = Reservations(replace(CLUSTER, disks=CLUSTER.disks[:1]))
+    first, second = Mediator(reservations), Mediator(reservations)
     wanted = Request("a", 1.5e6, 10**7)
     early, late = first.propose(wanted), second.propose(replace(wanted, client="b"))
     assert isinstance(early, Proposal) and isinstance(late, Proposal)
-    session = ledger.commit(early)
-    reason = ledger.commit(late)
+    session = reservations.commit(early)
+    reason = reservations.commit(late)
     assert isinstance(reason, Binding) and "disk of agent 0" in reason.constraint
     assert isinstance(second.request(late.request), Rejected)
-    ledger.release(session)
-    assert isinstance(ledger.commit(late), int)
+    reservations.release(session)
+    assert isinstance(reservations.commit(late), int)
     with pytest.raises(InputError, match=f"session {session}: no such reservation"):
-        ledger.release(session)
+        reservations.release(session)
 
 
 def test_mediators_in_threads_do_not_overbook(oracle):
-    ledger = Ledger(CLUSTER)
+    reservations = Reservations(CLUSTER)
     wanted = [Request(f"{n % 5}", 2e5, 10**6 + n) for n in range(200)]
 
     def work(part):
-        mediator = Mediator(ledger, (Economical(), Widest())[part % 2])
+        mediator = Mediator(reservations, (Economical(), Widest())[part % 2])
         for one in wanted[part::4]:
             mediator.request(one)
 
@@ -160,28 +160,28 @@ def test_mediators_in_threads_do_not_overbook(oracle):
         thread.start()
     for thread in threads:
         thread.join()
-    assert 0.9 < oracle.highest_ratio(CLUSTER, oracle.sessions_of(ledger)) <= 1 + 1e-6
-    fresh = Ledger(CLUSTER)
-    for session in list(ledger.sessions):
-        ledger.release(session)
-    assert_same(ledger, fresh)
+    assert 0.9 < oracle.highest_ratio(CLUSTER, oracle.sessions_of(reservations)) <= 1 + 1e-6
+    fresh = Reservations(CLUSTER)
+    for session in list(reservations.sessions):
+        reservations.release(session)
+    assert_same(reservations, fresh)
 
 
-def test_a_ledger_that_released_everything_is_empty_even_if_its_sums_are_inexact():
+def test_reservations_that_released_everything_is_empty_even_if_its_sums_are_inexact():
     """Times of many days are not exact in multiples of 15 ps, but no rounding error of them remains after the releases."""
     slow = replace(CLUSTER, agent=Host(1.7), client=Host(2.3), network=Network(2.9))
-    ledger = Ledger(slow)
-    mediator = Mediator(ledger)
+    reservations = Reservations(slow)
+    mediator = Mediator(reservations)
     admitted = [mediator.request(Request("ab"[n % 2], 1e-3 / (n + 3), 10**7 + n)) for n in range(9)]
     sessions = [one.session for one in admitted if isinstance(one, Admitted)]
-    assert len(sessions) > 4 and ledger.state("a").reception > 2**17
+    assert len(sessions) > 4 and reservations.state("a").reception > 2**17
     for session in sessions[1::2] + sessions[::2]:
-        ledger.release(session)
-        fresh = Ledger(slow)
-        for proposal in ledger.sessions.values():
+        reservations.release(session)
+        fresh = Reservations(slow)
+        for proposal in reservations.sessions.values():
             assert isinstance(fresh.commit(proposal), int)
-        assert_same(ledger, fresh)
-    assert_same(ledger, Ledger(slow))
+        assert_same(reservations, fresh)
+    assert_same(reservations, Reservations(slow))
 
 
 def interrupted(work, after: int) -> bool:
@@ -213,28 +213,28 @@ def test_interrupted_anywhere_the_reservations_equal_the_sessions(change_kind):
     """Interrupt at every line: the sums equal the sessions listed, and later requests get the same results."""
     mine = Request("a", 2e5, 10**6)
     others = [Request("ab"[n % 2], 1e4, 10**6 + n) for n in range(16 if change_kind == "commit to many" else 3)]
-    base = Ledger(CLUSTER)
+    base = Reservations(CLUSTER)
     mediator = Mediator(base, FirstFit())
     sessions = [mediator.request(one).session for one in others]
     proposal = mediator.propose(mine)
 
-    def change(ledger):
-        return ledger.release(sessions[1]) if change_kind == "release" else ledger.commit(proposal)
+    def change(reservations):
+        return reservations.release(sessions[1]) if change_kind == "release" else reservations.commit(proposal)
 
-    def fresh_ledger(sessions) -> Ledger:
-        ledger = Ledger(CLUSTER)
+    def fresh_reservations(sessions) -> Reservations:
+        reservations = Reservations(CLUSTER)
         for one in sessions:
-            assert isinstance(ledger.commit(one), int)
-        return ledger
+            assert isinstance(reservations.commit(one), int)
+        return reservations
 
     done = copy(base)
     change(done)
     # the sums before the change and after it: no other state is allowed
-    either = {tuple(one.sessions): fresh_ledger(one.sessions.values()) for one in (base, done)}
+    either = {tuple(one.sessions): fresh_reservations(one.sessions.values()) for one in (base, done)}
     after, ended = 0, False
     while not ended:
         after += 1
-        ledger = copy(base)
-        ended = not interrupted(partial(change, ledger), after)
-        assert_same(ledger, either[tuple(ledger.sessions)])
-    assert after > 40 and list(ledger.sessions) == list(done.sessions)
+        reservations = copy(base)
+        ended = not interrupted(partial(change, reservations), after)
+        assert_same(reservations, either[tuple(reservations.sessions)])
+    assert after > 40 and list(reservations.sessions) == list(done.sessions)

@@ -123,8 +123,8 @@ def shares(oracle, cluster, rates, policies=None, fillings=3, seeds=8, **more):
     """Return the share of sessions met, over fillings and seeds, and the utilization of the busiest disk."""
     met, busy = [], []
     for filling in range(fillings):
-        ledger, admitted = oracle.fill(cluster, filling, rates, policies, **more)
-        busy.append(ledger.disk_shares.max())
+        reservations, admitted = oracle.fill(cluster, filling, rates, policies, **more)
+        busy.append(reservations.disk_shares.max())
         met += [rehearse(cluster, [one.plan for one in admitted], seed).met for seed in range(seeds)]
     return np.concatenate(met), float(np.mean(busy))
 
@@ -173,8 +173,8 @@ def test_a_degraded_read_keeps_its_rate(oracle):
 def test_a_failure_during_a_session_delays_only_the_stripe_at_the_disks(oracle):
     cluster, late = oracle.cluster_of(12), 0
     for filling in range(3):
-        ledger, admitted = oracle.fill(cluster, filling, [0.2e6, 1.2e6], group=1.0, write=0.0)
-        assert ledger.disk_shares.max() > 0.4
+        reservations, admitted = oracle.fill(cluster, filling, [0.2e6, 1.2e6], group=1.0, write=0.0)
+        assert reservations.disk_shares.max() > 0.4
         agent, at = 3 * filling, 31.7
         plans = [one.plan.degraded(agent, at) if agent in one.layout.agents else one.plan for one in admitted]
         assert sum(bool(plan.failures) for plan in plans) >= 4

@@ -23,11 +23,11 @@ SHOWN = {
 
 # Methods of components that only the engine calls, by package. The engine passes arrays that it made, mostly within
 # compiled programs, which cannot check values.
-_HOOKS = "answered elapse ended entered init stopped taken check"
+_HOOKS = "on_admitted on_access_started on_access_ended on_completed on_brick_stopped elapse init check completed"
 _ENGINE = {
     "cache": f"{_HOOKS} look_up memory same_data same_data_as sized",
     "arbitration": f"{_HOOKS} begins choosable_from claim deaf decided each issues stale_copies",
-    "dispatch": f"{_HOOKS} again asked_from decided each entrance fails queued route",
+    "dispatch": f"{_HOOKS} again asked_from awaited decided each entrance fails queued route",
     "drive": "access at at_speed capacity_of check check_buffer drift elapse init keep locate locate_on mechanics_of of "
     "per_wave positioning seconds seen step transfer turns zone_of",
     "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
@@ -36,7 +36,7 @@ _ENGINE = {
     "simulation": "value",
     "placement": "brick_of capacity check companions drive_of drives_of locate needed_of of on part_on parts_of "
     "parts_read_first replica sectors_of sibling sweep tabulated target_on",
-    "queue": f"{_HOOKS} caps enqueue_time choose hand handed queued serve ticks units",
+    "queue": f"{_HOOKS} caps enqueue_time choose hand issued queued serve ticks units",
     "schedule": f"{_HOOKS} cost decided each",
     "workload": f"{_HOOKS} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
     "write": f"{_HOOKS} asked buffered check_rules decided each ends_delayed has_room keeps later offer rule sweep usable",

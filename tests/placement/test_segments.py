@@ -437,7 +437,7 @@ def test_the_properties_of_a_layout():
         (raid, [copies, coded], False, 8, 2, 1),
     ):
         layout = Segments(nodes, volumes)
-        assert (layout.alike, layout.needs_several) == (alike, not alike)
+        assert (layout.is_replicated, layout.needs_several) == (alike, not alike)
         assert (int(layout.parts), int(layout.needed), int(layout.spare)) == (parts, needed, spare)
         assert layout.most_parts == parts and layout.brick_sizes == tuple(node.disks for node in nodes)
 

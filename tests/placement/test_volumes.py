@@ -128,7 +128,9 @@ REQUESTS = RandomRequests(FixedSize(8 * 512), 0.5, alignment=1)
 
 def served_and_ran(layout, arrivals, seeds=(3,)):
     """Return the sums of a run for each seed, `[drive, seed]`, and the completions."""
-    system = System(sk.load_drive("atlas10k"), layout, Hashing() if layout.alike else Broadcast(), SATF(), slots=16)
+    system = System(
+        sk.load_drive("atlas10k"), layout, Hashing() if layout.is_replicated else Broadcast(), SATF(), slots=16
+    )
     outcome = execute(*stack([Scenario(system, arrivals)], seeds), 2000, Record(sums_of(STANDARD)))
     return {name: sums.sum(axis=0, dtype=float) for name, sums in outcome.tally.items()}
 
@@ -206,7 +208,7 @@ def test_sectors_of_bricks_of_several_disks_do_not_overlap():
 
 
 def fitted(layout) -> System:
-    return System(DRIVE, layout, Hashing() if layout.alike else Broadcast(), FCFS(), slots=4)
+    return System(DRIVE, layout, Hashing() if layout.is_replicated else Broadcast(), FCFS(), slots=4)
 
 
 @pytest.mark.parametrize("layout", [Volumes, SplitVolumes])

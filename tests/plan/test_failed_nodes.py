@@ -1,7 +1,9 @@
 """Test which schemes keep all data if nodes or racks fail: against an enumeration of the failures, and by hand."""
 
+import math
 from itertools import combinations
 
+import numpy as np
 import pytest
 from helpers import assert_refused
 from hypothesis import given
@@ -13,6 +15,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB
 from storagekit.faults import Domain, Failures, Redundancy, ReliabilityModel, Repair
 from storagekit.plan import Code, Network, ParityRAID, SRArrays, schemes
+from storagekit.plan.failing_places import durability_in_places
 
 DRIVE = sk.load_drive("toshiba_mg10_20tb")
 
@@ -64,13 +67,57 @@ def durable(network: Network, **failures):
 def test_failures_of_nodes_and_racks_are_those_of_a_model_with_domains():
     network, often, seldom = Network(4, 1.25e9, 2, 4e9), Failures(0.05), Failures(0.02)
     plain, with_both = durable(network)[1], durable(network, node_failures=often, rack_failures=seldom)[1]
-    # a mirror is on two nodes in two racks, and a group of twelve has three disks on each node
-    for name, nodes, redundancy in (("RAID 10", 2, Redundancy(1, 1, 6)), ("RAID 6, 10+2", 4, Redundancy(10, 2))):
-        domains = Domain("rack", 2, seldom), Domain("node", nodes, often)
-        model = ReliabilityModel(redundancy, Failures(0.014), Repair(plain[name].rebuild), domains)
-        found = with_both[name].loss_probability
-        assert found == pytest.approx(durability(model).loss_probability, rel=1e-9)
-        assert found > plain[name].loss_probability
+    # a mirror is on two of four nodes, one in each rack, and a group of twelve has three disks on each node
+    name, domains = "RAID 6, 10+2", (Domain("rack", 2, seldom), Domain("node", 4, often))
+    model = ReliabilityModel(Redundancy(10, 2), Failures(0.014), Repair(plain[name].rebuild), domains)
+    assert with_both[name].loss_probability == pytest.approx(durability(model).loss_probability, rel=1e-9)
+    mirror = ReliabilityModel(
+        Redundancy(1, 1), Failures(0.014), Repair(plain["RAID 10"].rebuild), (domains[0], Domain("node", 2, often))
+    )
+    one = durability(mirror).loss_probability
+    assert one < with_both["RAID 10"].loss_probability < 6 * one
+    assert all(with_both[each].loss_probability > plain[each].loss_probability for each in with_both)
+
+
+@pytest.mark.parametrize("name", ["RAID 5, 11+1", "RAID 50, 2 x 5+1", "RAID 50, 3 x 3+1", "RAID 60, 2 x 4+2"])
+def test_groups_on_the_same_nodes_lose_data_at_once(name):
+    """Each group has at least two disks on each of two nodes, and three if it tolerates two lost disks."""
+    found = durable(Network(2, 1.25e9), node_failures=Failures(0.05))[1][name]
+    assert found.loss_probability == pytest.approx(1 - 0.95**2, rel=3e-3)
+    assert found.durability.mttdl_years == pytest.approx(-1 / (2 * math.log(0.95)), rel=3e-3)
+    assert found.durability.causes["node fails"] == pytest.approx(1, abs=3e-3)
+
+
+def test_two_mirrors_on_two_nodes_agree_with_a_simulation_of_all_disks():
+    """Disks and nodes fail often, so that losses by nodes only, by disks only, and by both have similar shares."""
+    disk, node, repair, trials = 2.0, 1.5, 40.0, 4000
+    generator = np.random.default_rng(5)
+
+    def lost() -> bool:
+        # mirror m has its disks on the nodes 0 and 1
+        failed, time = np.zeros((2, 2), bool), 0.0
+        while True:
+            rates = np.concatenate([np.where(failed, repair, disk).ravel(), [node, node]])
+            time += generator.exponential(1 / rates.sum())
+            if time > 1:
+                return False
+            event = generator.choice(6, p=rates / rates.sum())
+            if event < 4:
+                failed[divmod(event, 2)] ^= True
+            else:
+                failed[:, event - 4] = True
+            if failed.all(axis=1).any():
+                return True
+
+    share = np.mean([lost() for _ in range(trials)])
+    year = Failures(disk, "rate")
+    model = ReliabilityModel(
+        Redundancy(1, 1, 2), year, Repair(year.year / repair), (Domain("node", 2, Failures(node, "rate")),)
+    )
+    found = durability_in_places(Network(2, 1e9), model, 1.0).loss_probability
+    error = 4 * math.sqrt(share * (1 - share) / trials)
+    assert share - error < found < share * 1.05 + error
+    assert durability(model).loss_probability > share + error
 
 
 def test_a_node_with_more_disks_of_a_group_than_parities_loses_data_when_it_fails():
@@ -84,7 +131,9 @@ def test_a_node_with_more_disks_of_a_group_than_parities_loses_data_when_it_fail
     answer = asked(tolerate=1, network=Network(5, 1.25e9), families=Code(5, 1)).durability(
         Failures(0.01), node_failures=Failures(0.01)
     )
-    assert not answer.feasible and "divide the disks of a group" in str(answer)
+    assert not answer.feasible and "are not spread evenly over nodes and racks" in str(answer)
+    spread = asked(tolerate=2, network=Network(4, 1.25e9), families=Code(4, 2, declustered=True))
+    assert "no formula: declustered" in str(spread.durability(Failures(0.01), node_failures=Failures(0.01)))
 
 
 def test_nodes_fail_only_in_a_network():

@@ -69,7 +69,7 @@ def test_two_drives_to_a_brick_share_its_depth(event_log):
     server = RateServer(1e5)
     system = System(server, Bricks(Replicas(1), 2, 8), Hashing(), FCFS(), queue=Depth(2), slots=16)
     reports = execute(Scenario(system, LOOP), keys([1])[:, 0], 300, Record(log=event_log)).log
-    assert len(np.unique(reports.answered.number[reports.answered.number >= 0])) >= 300
+    assert len(np.unique(reports.completed.number[reports.completed.number >= 0])) >= 300
 
 
 @pytest.mark.slow

@@ -369,7 +369,7 @@ class Watch(AbstractLog):
             issued = system.queue.issued(tags, state.slots.waiting, number)
             here = bit_is_set(issued[None], system.placement.part_on(jnp.arange(first, end)[:, None], places))
             has.append(jnp.sum(here)[None] + jnp.sum(state.drives.planned[first:end])[None])
-        return tags.at_work, jnp.concatenate(waits), jnp.concatenate(has), report.answered.number
+        return tags.at_work, jnp.concatenate(waits), jnp.concatenate(has), report.completed.number
 
 
 @pytest.mark.parametrize("depth", [1, 3, 7])
@@ -393,8 +393,8 @@ def test_no_drive_is_below_its_depth_while_a_request_waits(depth, split):
     np.testing.assert_array_equal(at_work, has)
     assert at_work.min() >= 0 and at_work.max() == depth and waits.max() > 2
     assert np.all(at_work[waits > 0] == depth)
-    answered = number[number >= 0]
-    assert len(set(answered.tolist())) == answered.size >= 600
+    completed = number[number >= 0]
+    assert len(set(completed.tolist())) == completed.size >= 600
 
 
 @pytest.mark.parametrize(("depth", "dispatch"), [(1, Hashing()), (3, ARS(clients=2))], ids=["1-hashing", "3-ars"])
@@ -416,8 +416,8 @@ def test_data_and_parity_of_a_brick_go_together(depth, dispatch):
     np.testing.assert_array_equal(at_work, has)
     assert at_work.max(axis=0).tolist() == [depth, depth + 1, depth] and waits.max() > 2
     assert np.all(at_work[waits > 0] >= depth)
-    answered = number[number >= 0]
-    assert len(set(answered.tolist())) == answered.size >= 400
+    completed = number[number >= 0]
+    assert len(set(completed.tolist())) == completed.size >= 400
 
 
 SERVER = RateServer(RATE)

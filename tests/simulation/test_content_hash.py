@@ -12,7 +12,7 @@ from helpers import assert_refused
 
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import load_drive
-from storagekit.engine import ANSWERED, Scenario, Sum, System, answered
+from storagekit.engine import COMPLETED, Scenario, Sum, System, completed
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.simulation import STANDARD, Measure
@@ -28,7 +28,7 @@ class Mine(sk.dispatch.Hashing):
         return {f"{LIMIT}", len, self}
 requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), 0.9)
 system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), Mine(), sk.schedule.SATF())
-late = sk.engine.Sum("late", lambda report: report.answered.response > LIMIT, int)
+late = sk.engine.Sum("late", lambda report: report.completed.response > LIMIT, int)
 print(ContentHash().of((sk.Scenario(system, sk.workload.ClosedLoop(requests, 8)), late, sk.simulation.STANDARD)))
 """
 
@@ -147,8 +147,8 @@ def test_the_file_of_a_users_module_changes_the_hash(tmp_path, monkeypatch):
 
 def test_the_sums_and_the_function_of_a_measure_change_the_hash():
     def missed(limit=0.02, factor=1.0) -> Measure:
-        late = Sum("late", lambda report: answered(report) & (report.answered.response > limit), int)
-        return Measure("missed", "1", "late", (late, ANSWERED), lambda late, answered: factor * late / answered)
+        late = Sum("late", lambda report: completed(report) & (report.completed.response > limit), int)
+        return Measure("missed", "1", "late", (late, COMPLETED), lambda late, completed: factor * late / completed)
 
     assert digest(missed()) == digest(missed())
     assert len({digest(one) for one in (missed(), missed(limit=0.03), missed(factor=2.0))}) == 3

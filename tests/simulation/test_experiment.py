@@ -82,7 +82,7 @@ def test_measures_worked_by_hand():
     """
     sums = tally(
         elapsed=[2, 2],
-        answered=[8, 8],
+        completed=[8, 8],
         reads=[6, 6],
         writes=[2, 2],
         read_response=[3, 3],
@@ -112,7 +112,7 @@ def test_measures_worked_by_hand():
 
 
 def test_the_warm_up_is_cut():
-    sums = tally(elapsed=[2, 3], answered=[8, 8])
+    sums = tally(elapsed=[2, 3], completed=[8, 8])
     assert counted(sums, 0)["elapsed"].item() == 5
     assert counted(sums, 8)["elapsed"].item() == 3
     assert counted(sums, 1)["elapsed"].item() == 3
@@ -120,7 +120,7 @@ def test_the_warm_up_is_cut():
 
 def test_events_after_the_last_request_are_left_out():
     """The runs of a batch continue until the slowest has finished."""
-    sums = tally(elapsed=[2, 3], answered=[8, 8])
+    sums = tally(elapsed=[2, 3], completed=[8, 8])
     assert counted(sums, 0, 8)["elapsed"].item() == 2
     assert counted(sums, 0, 9)["elapsed"].item() == 5
 

@@ -45,8 +45,8 @@ def test_pieces_add_up_to_the_whole(found, name):
 
 def test_pieces_are_equal_shares_of_the_run(found):
     """A chunk of events belongs to one piece. A piece therefore differs by one chunk at most, except for the last."""
-    answered = found.pieces.requests.isel(piece=slice(0, -1))
-    assert np.all(np.abs(answered - 500) <= 128)
+    completed = found.pieces.requests.isel(piece=slice(0, -1))
+    assert np.all(np.abs(completed - 500) <= 128)
     np.testing.assert_allclose(found.pieces.piece, (np.arange(12) + 0.5) / 12)
 
 

@@ -15,14 +15,14 @@ from storagekit.core.units import MS, SECTOR
 from storagekit.dispatch import Hashing, central
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import (
-    ANSWERED,
+    COMPLETED,
     AccessLog,
     Record,
     ResponseLog,
     Scenario,
     Sum,
     System,
-    answered,
+    completed,
     execute,
     keys,
     stack,
@@ -44,18 +44,18 @@ LIMITS = [5 * MS, 10 * MS, 20 * MS, 50 * MS]
 WITHIN = Sum(
     "within",
     lambda report, operation, limit: (
-        answered(report) & (report.answered.read == (operation == READ)) & (report.answered.response <= limit)
+        completed(report) & (report.completed.read == (operation == READ)) & (report.completed.response <= limit)
     ),
     int,
     along={"operation": [READ, WRITE], "limit": LIMITS},
 )
-DISTRIBUTION = Measure("distribution", "1", "requests answered within a limit", (WITHIN,), lambda within: within)
+DISTRIBUTION = Measure("distribution", "1", "requests completed within a limit", (WITHIN,), lambda within: within)
 PROMPT = Measure(
     "prompt",
     "1",
-    "share of requests answered within 20 ms",
-    (WITHIN, ANSWERED),
-    lambda within, answered: within.sel(limit=20 * MS).sum("operation") / answered,
+    "share of requests completed within 20 ms",
+    (WITHIN, COMPLETED),
+    lambda within, completed: within.sel(limit=20 * MS).sum("operation") / completed,
 )
 SEEKING = Sum("seeking", lambda report: jnp.where(report.served, report.seek, 0.0), by_drive=True)
 SEEKS = Measure(
@@ -82,7 +82,7 @@ def swept():
 def logged(scenario, seed, requests, log):
     """Return the log entries of the events that `simulate` measures, in chunks that start before the last completion."""
     log_of_run = execute(*stack([scenario], [seed]), requests, Record(log=log)).log
-    number = log_of_run.number if isinstance(log, ResponseLog) else log_of_run.answered.number
+    number = log_of_run.number if isinstance(log, ResponseLog) else log_of_run.completed.number
     done = np.sum(number.reshape(-1, CHUNK) >= 0, axis=1)
     measured_events = np.repeat(np.cumsum(done) - done < requests, CHUNK)
     return jax.tree.map(lambda column: column.ravel()[measured_events], log_of_run)
@@ -158,9 +158,9 @@ def test_a_replay_has_user_measures():
 
 def test_a_record_has_the_requested_sums_and_those_of_the_loop():
     record = Record((SERVED, READS))
-    tally = record.init(drives=3, lanes=(5,))
+    tally = record.init(drives=3, batch=(5,))
     assert {name: (sums.shape, sums.dtype.name) for name, sums in tally.items()} == {
-        "answered": ((1, 5), "int32"),
+        "completed": ((1, 5), "int32"),
         "admitted": ((1, 5), "int32"),
         "choices": ((1, 5), "int32"),
         "served": ((3, 5), "int32"),

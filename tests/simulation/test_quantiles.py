@@ -41,11 +41,11 @@ def exact(scenario: Scenario, requests: int, warm_up: int, seeds=(0, 1)) -> dict
     """Return quantiles `[quantile, seed]` from a log of all completions, in chunks that start within the measured part."""
     merged, key = stack([scenario], seeds)
     outcome = execute(merged, key, requests, Record(log=ResponseLog()))
-    done = outcome.tally["answered"][:, 0].astype(int)
+    done = outcome.tally["completed"][:, 0].astype(int)
     before = np.cumsum(done, axis=0) - done
     counted = np.repeat((before >= warm_up) & (before < requests), len(outcome.log.read) // len(done), axis=0)
-    answered = counted & (outcome.log.number != NO_REQUEST) & ~outcome.log.asynchronous
-    whose = answered, answered & outcome.log.read, answered & ~outcome.log.read
+    completed = counted & (outcome.log.number != NO_REQUEST) & ~outcome.log.asynchronous
+    whose = completed, completed & outcome.log.read, completed & ~outcome.log.read
     return {
         name: np.stack(
             [np.quantile(outcome.log.response[mask[:, element], element], SHARES) for element in range(len(seeds))], 1

@@ -13,7 +13,7 @@ from helpers import assert_refused, assert_same_bytes, slow_but
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, load_drive
-from storagekit.engine import ANSWERED, Runner, Scenario, Sum, System, answered
+from storagekit.engine import COMPLETED, Runner, Scenario, Sum, System, completed
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import Measure, provisioning, sweep, sweeping
@@ -137,8 +137,8 @@ def test_finished_points_survive_a_failure(tmp_path, whole, pairs, monkeypatch):
 
 
 def missed(limit) -> Measure:
-    late = Sum("late", lambda report: answered(report) & (report.answered.response > limit), int)
-    return Measure("missed", "seconds", "late", (late, ANSWERED), lambda late, answered: late / answered)
+    late = Sum("late", lambda report: completed(report) & (report.completed.response > limit), int)
+    return Measure("missed", "seconds", "late", (late, COMPLETED), lambda late, completed: late / completed)
 
 
 def simple(depth=4, read_share=0.8, slots=None) -> Scenario:

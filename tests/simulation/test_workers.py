@@ -20,7 +20,7 @@ from helpers import assert_refused, assert_same_bytes
 from storagekit.core.errors import InputError, SimulationError
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
-from storagekit.engine import ANSWERED, Scenario, Sum, System, answered
+from storagekit.engine import COMPLETED, Scenario, Sum, System, completed
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import Measure, local_workers, sweep, workers
@@ -33,8 +33,8 @@ ROOT = Path(workers.__file__).parents[2]
 # Dask's processes and sockets end at arbitrary times
 pytestmark = pytest.mark.filterwarnings("default")
 
-LATE = Sum("late", lambda report: answered(report) & (report.answered.response > 0.01), int)
-MISSED = Measure("missed", "1", "share that took long", (LATE, ANSWERED), lambda late, answered: late / answered)
+LATE = Sum("late", lambda report: completed(report) & (report.completed.response > 0.01), int)
+MISSED = Measure("missed", "1", "share that took long", (LATE, COMPLETED), lambda late, completed: late / completed)
 
 
 class Mine(SATF):
@@ -244,7 +244,6 @@ def test_a_lost_cluster_raises_one_line_and_finished_points_are_stored(cluster, 
     assert len(list((tmp_path / "store").glob("*.nc"))) == 1
 
 
-@pytest.mark.slow
 def test_local_workers_share_the_cores(here, small):
     """The work runs in two processes, and not in this one."""
     with local_workers(2) as client:

@@ -56,9 +56,9 @@ def test_a_trace_scale_of_zero_raises(recorded):
 def test_the_replacement_counts_after_the_choice_or_before_it():
     """DiskSim and dsptf's figure 1 have N-1 candidates; the other convention has N."""
     after, before = ClosedLoop(REQUESTS, 4), ClosedLoop(REQUESTS, 4, replaced_before_choice=True)
-    event, earlier = np.array([1.0]), np.array([0.9])
-    assert not after.precedes(event, event)[0] and before.precedes(event, event)[0]
-    assert after.precedes(earlier, event)[0] and before.precedes(earlier, event)[0]
+    now, earlier = np.array([1.0]), np.array([0.9])
+    assert not after.precedes(now, now)[0] and before.precedes(now, now)[0]
+    assert after.precedes(earlier, now)[0] and before.precedes(earlier, now)[0]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 64)), min_size=1), st.integers(65, 2000))

@@ -38,7 +38,7 @@ def sectors_sent(threads: Threads, order) -> dict[tuple[int, int], int]:
     for thread in order:
         at = jnp.asarray([thread], jnp.int32)
         private = private._replace(due=jnp.full_like(private.due, jnp.inf))
-        private = threads.answered(private, at, jnp.zeros(1), always)
+        private = threads.completed(private, at, jnp.zeros(1), always)
         issued = int(private.issued[thread])
         request = threads.request(private, 2**20, at)
         assert int(request.client[0]) == thread
@@ -59,9 +59,9 @@ def test_one_request_of_a_thread_at_a_time(event_log):
     """Three threads have at most three requests in the system, and each request completes once."""
     system = System(DRIVE, Replicas(2), Hashing(), SATF(), slots=4)
     reports = execute(Scenario(system, Threads(REQUESTS, 3)), keys([1])[:, 0], 300, Record(log=event_log)).log
-    answered = reports.answered.number[reports.answered.number >= 0]
-    assert sorted(answered)[:300] == list(range(300))
-    inside = np.cumsum(reports.admitted.astype(int) - (reports.answered.number >= 0))
+    completed = reports.completed.number[reports.completed.number >= 0]
+    assert sorted(completed)[:300] == list(range(300))
+    inside = np.cumsum(reports.admitted.astype(int) - (reports.completed.number >= 0))
     assert inside.max() == 3 and inside.min() >= 0
     assert np.min(reports.elapsed) >= 0 and reports.blocked.sum() == 0
 
@@ -95,7 +95,7 @@ def test_a_batch_element_equals_its_single_run(event_log):
     batch = execute(jax.tree.map(lambda leaf: leaf, scenario), key, 100, Record(log=event_log)).log
     alone = execute(scenario, key[:, 1], 100, Record(log=event_log)).log
     length = min(len(alone.number), len(batch.number))
-    np.testing.assert_array_equal(batch.answered.number[:length, 1], alone.answered.number[:length])
+    np.testing.assert_array_equal(batch.completed.number[:length, 1], alone.completed.number[:length])
 
 
 GROUPS = (
@@ -214,7 +214,7 @@ def send_times(threads: Threads, service: np.ndarray, until: float) -> dict[int,
         request = threads.request(private, 2**20, first)
         client = request.client
         duration = takes[client, private.issued[client]]
-        private = threads.answered(threads.sent(private, request, always), client, duration, always)
+        private = threads.completed(threads.sent(private, request, always), client, duration, always)
         return private, (wait[0], client[0])
 
     key = jnp.asarray(keys([3])[:, 0])
@@ -255,7 +255,7 @@ def test_the_requests_in_the_system_equal_the_active_threads(pattern, event_log)
     scenario = Scenario(system, Threads(RandomRequests(FixedSize(4096), 1.0), count))
     reports = execute(scenario, keys([1])[:, 0], 4000, Record(log=event_log)).log
     time = np.cumsum(reports.elapsed.astype(np.float64).ravel())
-    completions = reports.answered.number.ravel() >= 0
+    completions = reports.completed.number.ravel() >= 0
     # before the completion of each event
     inside = np.cumsum(reports.admitted.ravel().astype(int) - completions) + completions
     before, now, soon = ([defined(time_point + late * service) for time_point in time] for late in (-6, 0, 2))

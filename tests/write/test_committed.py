@@ -79,7 +79,7 @@ class Past(NamedTuple):
 
     def completions(self) -> dict[int, float]:
         """Return the completion time of each request, ms."""
-        reports_by_event = self.reports.answered
+        reports_by_event = self.reports.completed
         at = np.flatnonzero(reports_by_event.number.ravel() >= 0)
         when = self.time[at] + (reports_by_event.at - self.reports.elapsed).ravel()[at].astype(float) / MS
         return dict(zip(reports_by_event.number.ravel()[at].tolist(), when.tolist(), strict=True))
@@ -112,7 +112,7 @@ def past(scenario: Scenario, chunks: int | None = None) -> Past:
     while len(reports_by_event) < (chunks or 40):
         run, part = unfolded(runner.arrays, runner.static, run)
         reports_by_event.append(jax.tree.map(np.asarray, part))
-        over = run.state.slots.answered.all() and not np.isfinite(run.state.drives.wake).any()
+        over = run.state.slots.completed.all() and not np.isfinite(run.state.drives.wake).any()
         if chunks is None and over and run.first[0] >= len(scenario.arrivals.requests.number):
             break
     return Past(*jax.tree.map(lambda *rows: np.concatenate(rows), *reports_by_event))
@@ -333,7 +333,7 @@ def test_every_part_is_written_once_and_enough_before_the_completion(name, which
     if not case.claims:
         assert backlog(last).table.size[0] == 0 and not last.write.filled.any()
     # no request waits, and every slot is free
-    assert last.slots.answered.all() and not last.slots.waiting.any()
+    assert last.slots.completed.all() and not last.slots.waiting.any()
 
 
 @pytest.mark.parametrize("name", ["hashing", "preselection"])

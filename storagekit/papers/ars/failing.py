@@ -104,10 +104,10 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
     -------
     Dataset
         Numbers of writes over `volume` and `nodes`, where `nodes` is the number of nodes that have the write on disk.
-        `answered`: at the completion of the write. `later`: at the end of the run.
+        `completed`: at the completion of the write. `later`: at the end of the run.
     """
     began = time.perf_counter()
-    at_answer, later, ran = [], [], []
+    at_completion, later, ran = [], [], []
     volumes = ("replicated", "erasure-coded")
     for volume in volumes:
         scenario = cluster(ARS(clients=CLIENTS), synthetic(volume, 0.0, load))
@@ -115,10 +115,10 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
         [(accesses, answers)] = watched([scenario], [effort.first_seed], chunks)
         # The last writes of a run are left out, because they have not yet reached all disks.
         early = _early(answers)
-        at_answer.append(np.bincount(_nodes(accesses, early), minlength=len(NODES) + 1))
+        at_completion.append(np.bincount(_nodes(accesses, early), minlength=len(NODES) + 1))
         later.append(np.bincount(_nodes(accesses, early._replace(at=early.at + np.inf)), minlength=len(NODES) + 1))
     data = xr.Dataset(
-        {"answered": (("volume", "nodes"), np.array(at_answer)), "later": (("volume", "nodes"), np.array(later))},
+        {"completed": (("volume", "nodes"), np.array(at_completion)), "later": (("volume", "nodes"), np.array(later))},
         coords={"volume": list(volumes), "nodes": np.arange(len(NODES) + 1)},
     )
     made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _told(ran, chunks)
@@ -146,12 +146,12 @@ def _nodes(accesses: WatchedAccesses, answers: Answers) -> Int[np.ndarray, " ans
 class SentAndCompleted(NamedTuple):
     """The request that one event admits, and the request that the event completes.
 
-    nodes: number of nodes that the admitted request is sent to, NO_REQUEST if the event admits no request. answered:
+    nodes: number of nodes that the admitted request is sent to, NO_REQUEST if the event admits no request. completed:
     number of the completed request, NO_REQUEST for none. response: response time of the completed request, seconds.
     """
 
     nodes: Any
-    answered: Any
+    completed: Any
     response: Any
 
 
@@ -161,7 +161,7 @@ class SentAndCompletedLog(AbstractLog):
     def keep(self, scenario: Scenario, state: State, report: Report) -> SentAndCompleted:
         sent = jax.lax.population_count(state.dispatch.silence.sent_to)
         nodes = jnp.where(report.admitted, sent.astype(jnp.int32), NO_REQUEST)
-        return SentAndCompleted(nodes, report.answered.number, report.answered.response)
+        return SentAndCompleted(nodes, report.completed.number, report.completed.response)
 
 
 def extra(
@@ -229,8 +229,8 @@ def _asking(
     asked = [nodes[nodes != NO_REQUEST] for nodes in kept.nodes.T]
     taken = [np.full(len(nodes), np.nan) for nodes in asked]
     for lane, its in enumerate(taken):
-        left = kept.answered[:, lane] != NO_REQUEST
-        its[kept.answered[left, lane]] = kept.response[left, lane]
+        left = kept.completed[:, lane] != NO_REQUEST
+        its[kept.completed[left, lane]] = kept.response[left, lane]
     until = min(int(np.argmax(np.isnan([*its, np.nan]))) for its in taken) // STRETCH * STRETCH
     nodes, response = (np.stack([one[:until] for one in runs]) for runs in (asked, taken))
     return tuple(one.reshape(len(seeds), -1, STRETCH).mean(axis=-1) for one in (nodes, response))
@@ -256,7 +256,7 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
     """
     needed = {"replicated": 1, "erasure-coded": 2}
     exact = read.reads.sel(nodes=needed["erasure-coded"]).sum() == read.reads.sum()
-    least = {volume: int(np.flatnonzero(written.answered.sel(volume=volume).values)[0]) for volume in needed}
+    least = {volume: int(np.flatnonzero(written.completed.sel(volume=volume).values)[0]) for volume in needed}
     parts = {"replicated": 3, "erasure-coded": 4}
     all_written = all(
         int(written.later.sel(volume=volume, nodes=count)) == int(written.later.sel(volume=volume).sum())
@@ -277,7 +277,7 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
             note=(
                 "The claim holds under two conditions. The smallest number of nodes that have a write on disk at its "
                 "completion is 1 for replicated data and 2 for erasure-coded data. At the end of the run, every write "
-                f"is on the disks of all its nodes. In {int(written.answered.sum())} writes, the smallest number is "
+                f"is on the disks of all its nodes. In {int(written.completed.sum())} writes, the smallest number is "
                 f"{least['replicated']} for replicated data and {least['erasure-coded']} for erasure-coded data. Some "
                 "writes are on more nodes at their completion, because some nodes write their buffers to disk before "
                 "the write completes."

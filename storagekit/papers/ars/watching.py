@@ -17,7 +17,7 @@ class WatchedLog(NamedTuple):
     """The access that ends with an event, and the request that completes with the event.
 
     elapsed: seconds since the previous event. number: number of the request whose access ends, NO_REQUEST for none.
-    node: the node of this access. answered: number of the request that completes, NO_REQUEST for none. at: time of this
+    node: the node of this access. completed: number of the request that completes, NO_REQUEST for none. at: time of this
     completion, seconds after the previous event. response: response time of the request that completes, seconds. read:
     whether this request is a read.
     """
@@ -25,7 +25,7 @@ class WatchedLog(NamedTuple):
     elapsed: Any
     number: Any
     node: Any
-    answered: Any
+    completed: Any
     at: Any
     response: Any
     read: Any
@@ -40,10 +40,10 @@ class Watch(AbstractLog):
             report.elapsed,
             jnp.where(certain, report.number, NO_REQUEST),
             scenario.system.brick_of(drive),
-            report.answered.number,
-            report.answered.at,
-            report.answered.response,
-            report.answered.read,
+            report.completed.number,
+            report.completed.at,
+            report.completed.response,
+            report.completed.read,
         )
 
 
@@ -94,11 +94,11 @@ def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) ->
     begin = end - kept.elapsed
     runs = []
     for lane in range(key.shape[1]):
-        served, answered = kept.number[:, lane] != NO_REQUEST, kept.answered[:, lane] != NO_REQUEST
+        served, completed = kept.number[:, lane] != NO_REQUEST, kept.completed[:, lane] != NO_REQUEST
         accesses = WatchedAccesses(*(column[:, lane][served] for column in (kept.number, kept.node, end)))
-        when = (begin + kept.at)[:, lane][answered]
+        when = (begin + kept.at)[:, lane][completed]
         answers = Answers(
-            kept.answered[:, lane][answered], when, kept.response[:, lane][answered], kept.read[:, lane][answered]
+            kept.completed[:, lane][completed], when, kept.response[:, lane][completed], kept.read[:, lane][completed]
         )
         runs.append((accesses, answers))
     return runs

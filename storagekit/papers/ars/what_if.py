@@ -69,14 +69,14 @@ def what_if(
     )
     service = found.service.sum(["stream", "seed"])
     # Sum over runs and streams, so that each run and stream is weighted by the number of its completions.
-    answered, waits = (one.sum(["stream", "seed"]) for one in (found.rate, found.response * found.rate))
+    completed, waits = (one.sum(["stream", "seed"]) for one in (found.rate, found.response * found.rate))
     late = {"window": slice(LOOKS // 3, None)}
     data = xr.Dataset({
         "share": (service / service.sum("brick")).assign_attrs(units="1", long_name="share of the transferred bytes"),
-        "response": (waits / answered).assign_attrs(found.response.attrs),
-        "rate": (answered / len(SEEDS)).assign_attrs(found.rate.attrs),
-        "mean_response": (waits[late].sum("window") / answered[late].sum("window")).assign_attrs(found.response.attrs),
-        "throughput": (answered[late].mean("window") / len(SEEDS)).assign_attrs(found.rate.attrs),
+        "response": (waits / completed).assign_attrs(found.response.attrs),
+        "rate": (completed / len(SEEDS)).assign_attrs(found.rate.attrs),
+        "mean_response": (waits[late].sum("window") / completed[late].sum("window")).assign_attrs(found.response.attrs),
+        "throughput": (completed[late].mean("window") / len(SEEDS)).assign_attrs(found.rate.attrs),
     })  # fmt: skip
     return data.assign_attrs(found.attrs, exhibit="ars.what_if", asked=rate)
 

@@ -71,8 +71,8 @@ QUEUE = Measure(
     "queue_length",
     "1",
     "mean number of incomplete requests that wait at a disk when it chooses a request, without the chosen request",
-    (Sum("unanswered", lambda report: report.unanswered, int), CHOICES),
-    lambda unanswered, choices: unanswered / choices,
+    (Sum("incomplete", lambda report: report.incomplete, int), CHOICES),
+    lambda incomplete, choices: incomplete / choices,
 )
 
 

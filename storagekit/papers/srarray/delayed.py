@@ -75,14 +75,14 @@ def delayed_writes(
     runner = Runner(scenario, keys, Record((SERVED,), AccessLog()))
     followed = {lane: Disks() for lane in range(lanes) if points[lane // len(seeds)][1] < 1}
     asked = _addresses(scenario, keys, 0)
-    accesses, answered, most, moments = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), 0
-    while answered.min() < effort.loop_requests // 2:
+    accesses, completed, most, moments = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), 0
+    while completed.min() < effort.loop_requests // 2:
         tally, log = runner.advance(4)
         moments += 1
         # The first two chunks are left out, because a table that is filling is no steady state.
         if moments > 2:
             accesses += tally["served"].sum(axis=(0, 1))
-            answered += tally["answered"][:, 0].sum(axis=0)
+            completed += tally["completed"][:, 0].sum(axis=0)
         while len(asked) < int(runner.run.first.max()):
             asked = np.concatenate([asked, _addresses(scenario, keys, len(asked) // DRAWN)])
         for lane in range(lanes):
@@ -94,7 +94,7 @@ def delayed_writes(
                 )
                 followed[lane].crash(table)
     recovered = [followed[lane].recovered if lane in followed else np.nan for lane in range(lanes)]
-    values = {"copies": accesses / answered, "pending": most, "recovered": np.array(recovered)}
+    values = {"copies": accesses / completed, "pending": most, "recovered": np.array(recovered)}
     shape = (len(tables), len(hot), len(seeds))
     return xr.Dataset(
         {name: (("table", "hot", "seed"), value.reshape(shape)) for name, value in values.items()},
@@ -139,7 +139,7 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.
         full = np.asarray(state.write.moved)[0] > 0
         after += full
         tally, _ = runner.advance(1)
-        done = np.array([tally["served"].sum(axis=(0, 1)), tally["answered"][:, 0].sum(axis=0)])
+        done = np.array([tally["served"].sum(axis=(0, 1)), tally["completed"][:, 0].sum(axis=0)])
         sums += np.where(full, np.stack([0 * done, done]), np.stack([done, 0 * done]))
     filling, late = sums[0, 0] / sums[0, 1], 1 - sums[1, 1] / sums[1, 0]
     return xr.Dataset(
@@ -178,7 +178,7 @@ class Disks:
         sector : ndarray of int, shape `[request]`
             First sector of each request.
         """
-        for number, replica, answer in zip(log.number, log.replica, log.answered.number, strict=True):
+        for number, replica, answer in zip(log.number, log.replica, log.completed.number, strict=True):
             if number >= 0:
                 held = self.held.setdefault(int(sector[number]), np.zeros(REPLICAS, int))
                 if number not in self.version:

@@ -14,10 +14,10 @@ from storagekit.mediator import (
     Agents,
     Cluster,
     Economical,
-    Ledger,
     Mediator,
     Policy,
     Request,
+    Reservations,
     SessionClass,
     SmallUnits,
     StripeLayout,
@@ -68,7 +68,7 @@ def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr
     """
     began, rows = time.perf_counter(), []
     for rate in rates:
-        answer = Mediator(Ledger(cluster())).request(Request("client", float(rate), round(rate * LENGTH)))
+        answer = Mediator(Reservations(cluster())).request(Request("client", float(rate), round(rate * LENGTH)))
         found = isinstance(answer, Admitted)
         rows.append((len(answer.layout.agents), answer.layout.unit) if found else (np.nan, np.nan))
     agents, unit = np.array(rows, float).T
@@ -102,7 +102,7 @@ def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
     runs = max(effort.sessions // 50, 2)
     for run in range(runs):
         draw = np.random.default_rng([effort.first_seed, run])
-        mediator = Mediator(Ledger(cluster()))
+        mediator = Mediator(Reservations(cluster()))
         plans = []
         while True:
             kind = draw.choice(list(RATES), p=list(SHARES.values()))
@@ -113,10 +113,10 @@ def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
             if not isinstance(answer, Admitted):
                 break
             plans.append(answer.plan)
-        met = rehearse(mediator.ledger.cluster, plans, seed=effort.first_seed + run).met
-        reserved, binding = float(mediator.ledger.disk_shares.mean()), answer.binding
+        met = rehearse(mediator.reservations.cluster, plans, seed=effort.first_seed + run).met
+        reserved, binding = float(mediator.reservations.disk_shares.mean()), answer.binding
         spared = bool(
-            rehearse(cluster(), [*plans, _anyway(mediator.ledger, asked)], seed=effort.first_seed + run).met.all()
+            rehearse(cluster(), [*plans, _anyway(mediator.reservations, asked)], seed=effort.first_seed + run).met.all()
         )
         rows.append((len(plans), int(met.sum()), reserved, binding.value, binding.limit, binding.constraint, spared))
     names = ("sessions", "met", "reserved", "value", "limit", "constraint", "spared")
@@ -219,11 +219,11 @@ def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Da
     return [_rejects(admitted), _chooses(choices), _survives(survival)]
 
 
-def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
+def _anyway(reservations: Reservations, asked: Request) -> TransferPlan:
     """Return a plan for a rejected session: its layout on an idle cluster, moved to the agents with most free time."""
-    alone = Mediator(Ledger(cluster())).request(asked)
+    alone = Mediator(Reservations(cluster())).request(asked)
     assert isinstance(alone, Admitted)
-    free = np.argsort(ledger.disk_shares, kind="stable")[: len(alone.layout.agents)]
+    free = np.argsort(reservations.disk_shares, kind="stable")[: len(alone.layout.agents)]
     layout = StripeLayout.over(asked.size, alone.layout.unit, tuple(np.sort(free).tolist()), asked.group)
     return TransferPlan(layout, asked.client, asked.rate, asked.write, asked.start)
 
@@ -232,12 +232,12 @@ def _read_back(group: int, seed: int) -> tuple[int, int]:
     size = 40 * 32 * KB + 12_345
     draw = np.random.default_rng([seed, group])
     data = draw.bytes(size)
-    mediator = Mediator(Ledger(cluster()), Widest())
+    mediator = Mediator(Reservations(cluster()), Widest())
     stored = mediator.request(Request("writer", 1e6, size, write=True, buffer=MB, group=group))
     assert isinstance(stored, Admitted)
     agents = Agents()
     agents.store(stored.plan, data)
-    mediator.ledger.release(stored.session)
+    mediator.reservations.release(stored.session)
     read = mediator.request(Request("reader", 1e6, size, layout=stored.layout))
     assert isinstance(read, Admitted)
     moments = np.append(-np.inf, np.linspace(0, read.plan.end, 8))

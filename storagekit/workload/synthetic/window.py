@@ -37,9 +37,9 @@ def checked_end(name: str, duration: float, seed: int | np.integer, start: float
         If start and stop are not in order within the duration, or the seed is out of range.
     """
     SEED("seed", seed)
-    event = Validator(unit="s", endless=True)
-    end: float = duration if stop is None else event("stop", stop)
-    event("start", start)
+    time = Validator(unit="s", endless=True)
+    end: float = duration if stop is None else time("stop", stop)
+    time("start", start)
     if not 0 <= start < end <= duration:
         raise InputError(
             f"window from {start:g} s to {end:g} s: the start must be before the end, and both must be within the "

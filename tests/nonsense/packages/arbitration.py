@@ -6,7 +6,7 @@ from storagekit.arbitration import DSPTFClaims, NoArbitration, Reliable
 
 LOOP = "arrays that only the event loop creates"
 VALID_CALLS = {
-    "arbitration.ArbitrationSwitch": ValidCall(lambda: {"members": (DSPTFClaims(), NoArbitration()), "index": 1}),
+    "arbitration.ArbitrationSwitch": ValidCall(lambda: {"components": (DSPTFClaims(), NoArbitration()), "index": 1}),
     "arbitration.DSPTFClaims": ValidCall(lambda: {"latency": 1e-4, "bound": 1e-4, "waits": 0, "delivery": Reliable()}),
     "arbitration.Lossy": ValidCall(lambda: {"loss": 0.1}),
     "arbitration.NoArbitration": ValidCall(),

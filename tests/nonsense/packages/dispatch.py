@@ -17,7 +17,7 @@ VALID_CALLS = {
             "extra": 1,
         }
     ),
-    "dispatch.DispatchSwitch": ValidCall(lambda: {"members": (Broadcast(), Hashing()), "index": 1}),
+    "dispatch.DispatchSwitch": ValidCall(lambda: {"components": (Broadcast(), Hashing()), "index": 1}),
     "dispatch.Central": ValidCall(lambda: {"service": (0.01, 0.01), "write_service": (0.01, 0.01), "exact": False}),
     "dispatch.DSPTF": ValidCall(lambda: {"latency": 1e-4, "bound": 1e-4, "waits": 0, "delivery": Reliable()}),
     "dispatch.Broadcast": ValidCall(),

@@ -29,7 +29,7 @@ def stacked() -> tuple[engine.Scenario, np.ndarray]:
 
 
 def late(report: engine.Report, limit: float) -> object:
-    return engine.answered(report) & (report.answered.response > limit)
+    return engine.completed(report) & (report.completed.response > limit)
 
 
 def parts() -> dict[str, object]:
@@ -53,11 +53,11 @@ def progress(done: float) -> None:
     """Accept the progress and do nothing."""
 
 
-RUN = {"amount": 100.0, "record": engine.Record(), "progress": progress, "by": "answered"}
+RUN = {"amount": 100.0, "record": engine.Record(), "progress": progress, "by": "completed"}
 VALID_CALLS = {
     "engine.AccessLog": ValidCall(),
     "engine.NoLog": ValidCall(),
-    "engine.Record": ValidCall(lambda: {"sums": [engine.ANSWERED], "log": engine.NoLog()}),
+    "engine.Record": ValidCall(lambda: {"sums": [engine.COMPLETED], "log": engine.NoLog()}),
     "engine.ResponseBins": ValidCall(),
     "engine.ResponseLog": ValidCall(),
     "engine.Runner": ValidCall(lambda: {"scenario": stacked()[0], "key": stacked()[1], "record": engine.Record()}),
@@ -80,14 +80,14 @@ VALID_CALLS = {
         lambda: {"scenario": scenario(), "key": engine.keys([0])[:, 0], **RUN}, optional=("record",)
     ),
     "engine.keys": ValidCall(lambda: {"seeds": [0, 1]}),
-    "engine.batch_of": ValidCall(lambda: {"scenario": stacked()[0], "members": np.array([0, 1])}),
+    "engine.select_runs": ValidCall(lambda: {"scenario": stacked()[0], "members": np.array([0, 1])}),
     "engine.stack": ValidCall(lambda: {"scenarios": [scenario()], "seeds": [0, 1]}),
     "engine.steps": ValidCall(
-        lambda: {"runner": runner(), "amount": 100.0, "progress": progress, "stride": 1, "by": "answered"},
+        lambda: {"runner": runner(), "amount": 100.0, "progress": progress, "stride": 1, "by": "completed"},
         through=lambda **given: list(engine.steps(**given)),
     ),
     "engine.structure": ValidCall(lambda: {"scenario": scenario()}),
-    "engine.width": ValidCall(lambda: {"lanes": 2}),
+    "engine.width": ValidCall(lambda: {"runs": 2}),
 }
 
 
@@ -105,7 +105,7 @@ NOT_ATTACKED = {
     "engine.Runner.resume": STATE,
     "engine.Services": STATE,
     "engine.State": STATE,
-    "engine.answered": STATE,
+    "engine.completed": STATE,
     "engine.binned": "counts the codes of ResponseBins",
     "engine.quantiles": "reads the counts of binned; NaN means that there were none",
 }

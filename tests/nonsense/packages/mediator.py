@@ -12,12 +12,12 @@ from storagekit.mediator import (
     Cluster,
     Economical,
     FilledCluster,
-    Ledger,
     LoadResult,
     Mediator,
     Proposal,
     Rebuild,
     Request,
+    Reservations,
     SessionClass,
     StripeLayout,
     TransferPlan,
@@ -43,7 +43,7 @@ def cluster() -> Cluster:
 
 @cache
 def mediator() -> Mediator:
-    return Mediator(Ledger(cluster()))
+    return Mediator(Reservations(cluster()))
 
 
 @cache
@@ -53,11 +53,11 @@ def proposal() -> Proposal:
     return found
 
 
-def reservations() -> Ledger:
-    return Ledger(cluster())
+def reservations() -> Reservations:
+    return Reservations(cluster())
 
 
-def holding() -> Ledger:
+def holding() -> Reservations:
     """Return reservations with one session, number 1."""
     found = reservations()
     found.commit(proposal())
@@ -95,17 +95,17 @@ METHODS = {
     "Agents.store": ValidCall(lambda: {"plan": STORED, "data": bytes(range(40))}, through=method_of(Agents, "store")),
     "FilledCluster.check": ValidCall(lambda: {"seed": 1}, through=method_of(filled, "check")),
     **{
-        f"Ledger.{method}": ValidCall(lambda: {"proposal": proposal()}, through=method_of(reservations, method))
+        f"Reservations.{method}": ValidCall(lambda: {"proposal": proposal()}, through=method_of(reservations, method))
         for method in ("commit", "violation")
     },
-    "Ledger.release": ValidCall(lambda: {"session": 1}, through=method_of(holding, "release")),
-    "Ledger.state": ValidCall(lambda: {"client": "camera"}, through=method_of(holding, "state")),
+    "Reservations.release": ValidCall(lambda: {"session": 1}, through=method_of(holding, "release")),
+    "Reservations.state": ValidCall(lambda: {"client": "camera"}, through=method_of(holding, "state")),
     "LoadResult.refused_share": ValidCall(
         lambda: {"number": 0}, through=method_of(carried, "refused_share"), optional=("number",)
     ),
     **{
         f"Mediator.{method}": ValidCall(
-            lambda: {"request": REQUEST}, through=method_of(lambda: Mediator(Ledger(cluster())), method)
+            lambda: {"request": REQUEST}, through=method_of(lambda: Mediator(Reservations(cluster())), method)
         )
         for method in ("highest_rate", "propose", "request")
     },
@@ -136,9 +136,9 @@ VALID_CALLS = {
     "mediator.Cluster": ValidCall(lambda: {"disks": (DISK,) * 3, "agent": Host(), "client": Host(), "network": RING}),
     "mediator.Economical": ValidCall(),
     "mediator.FirstFit": ValidCall(),
-    "mediator.Ledger": ValidCall(lambda: {"cluster": cluster()}),
+    "mediator.Reservations": ValidCall(lambda: {"cluster": cluster()}),
     "mediator.Mediator": ValidCall(
-        lambda: {"ledger": Ledger(cluster()), "policy": Economical(), "units": [16 * KB, 64 * KB]}
+        lambda: {"reservations": Reservations(cluster()), "policy": Economical(), "units": [16 * KB, 64 * KB]}
     ),
     "mediator.Request": ValidCall(
         lambda: {

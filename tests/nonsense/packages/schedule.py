@@ -5,7 +5,7 @@ from nonsense.attack import ValidCall
 from storagekit.schedule import FCFS, SATF
 
 VALID_CALLS = {
-    "schedule.ScheduleSwitch": ValidCall(lambda: {"members": (FCFS(), SATF()), "index": 1}),
+    "schedule.ScheduleSwitch": ValidCall(lambda: {"components": (FCFS(), SATF()), "index": 1}),
     "schedule.CLOOK": ValidCall(),
     "schedule.FCFS": ValidCall(),
     "schedule.LOOK": ValidCall(),

@@ -171,7 +171,7 @@ VALID_CALLS = {
             "amount": 100.0,
             "record": engine.Record(),
             "title": "",
-            "by": "answered",
+            "by": "completed",
         }
     ),
     "simulation.data_loss": ValidCall(

@@ -18,7 +18,7 @@ VALID_CALLS = {
     "write.AllCopies": ValidCall(),
     "write.Immediate": ValidCall(),
     "write.Background": ValidCall(lambda: {"table": 100, "nvram": 0, "most": 200}),
-    "write.WriteSwitch": ValidCall(lambda: {"members": (AllCopies(), Immediate()), "index": 1}),
+    "write.WriteSwitch": ValidCall(lambda: {"components": (AllCopies(), Immediate()), "index": 1}),
     "write.Claimed": ValidCall(lambda: {}),
     "write.Committed": ValidCall(lambda: {"buffer": 1e6, "most": 64}),
     "write.FirstCopy": ValidCall(),

@@ -95,7 +95,7 @@ def written() -> xr.Dataset:
     """
     now, later = [[0, 60, 30, 10, 0], [0, 0, 50, 40, 10]], [[0, 0, 0, 100, 0], [0, 0, 0, 0, 100]]
     return xr.Dataset(
-        {"answered": (("volume", "nodes"), now), "later": (("volume", "nodes"), later)},
+        {"completed": (("volume", "nodes"), now), "later": (("volume", "nodes"), later)},
         coords={"volume": ["replicated", "erasure-coded"], "nodes": np.arange(5)},
     )
 

@@ -95,7 +95,7 @@ def test_a_read_of_a_third_node_or_of_a_dead_one_is_reported(findings, degraded_
 
 def test_a_write_completed_too_soon_is_reported(findings, written):
     early = written.copy(deep=True)
-    early.answered.loc["erasure-coded", 1] = 1
+    early.completed.loc["erasure-coded", 1] = 1
     assert not findings(written=early)["algorithm.write_commit"].measured
     never = written.copy(deep=True)
     never.later.loc["replicated", 2] = 1

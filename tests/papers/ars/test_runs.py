@@ -92,8 +92,8 @@ def test_an_interval_is_always_half_full_and_shrinks_for_a_slow_node():
 
 def test_writes_are_on_as_many_disks_as_make_the_data():
     data = ars.writes(SMALL, chunks=10)
-    assert int(data.answered.sum()) == int(data.later.sum()) > 100
-    least = {volume: int(np.flatnonzero(data.answered.sel(volume=volume))[0]) for volume in data.volume.values}
+    assert int(data.completed.sum()) == int(data.later.sum()) > 100
+    least = {volume: int(np.flatnonzero(data.completed.sel(volume=volume))[0]) for volume in data.volume.values}
     assert least == {"replicated": 1, "erasure-coded": 2}
     for volume, copies in {"replicated": 3, "erasure-coded": 4}.items():
         assert int(data.later.sel(volume=volume, nodes=copies)) == int(data.later.sel(volume=volume).sum())

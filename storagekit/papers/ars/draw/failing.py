@@ -11,7 +11,7 @@ from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, RES
 
 ASKED = "Nodes that a read is sent to"
 LOGARITHMIC = alt.Scale(type="log", nice=False, padding=10)
-WHEN = {"answered": "at completion", "later": "at the end of the run"}
+WHEN = {"completed": "at completion", "later": "at the end of the run"}
 
 
 def writes(data: xr.Dataset) -> alt.TopLevelMixin:

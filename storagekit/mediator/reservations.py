@@ -27,8 +27,8 @@ class _Reservations:
 
     `shapes`, `on` and `slack` have one entry for each session, in order of admission.
 
-    Each change of a ledger creates a new value. A reader that has a value therefore never sees part of a change, and an
-    interrupted change has no effect. A change computes the totals at the agents of the client's sessions anew, so that
+    Each change of the reservations creates a new value. A reader that has a value therefore never sees part of a change,
+    and an interrupted change has no effect. A change computes the totals at the agents of the client's sessions anew, so that
     rounding errors do not accumulate. The totals at all other agents stay the same.
 
     Parameters
@@ -51,7 +51,7 @@ class _Reservations:
     clients : mapping of str to (float, float)
         Reserved shares of the processor and of the link of each client, keyed by client name.
     version : int
-        Version of the ledger, which increases with every change.
+        Version of the reservations, which increases with every change.
     last : int
         Number of the session that was admitted last.
     """
@@ -69,7 +69,7 @@ class _Reservations:
 
     @classmethod
     def none(cls, cluster: Cluster) -> "_Reservations":
-        """Return the reservations of a ledger without sessions."""
+        """Return the reservations without sessions."""
         count, nothing = cluster.agents, stripe_shapes(cluster, Request("", 1.0, 1), *np.zeros((3, 0), int))
         least = np.repeat(_NONE, count, axis=1)
         return cls(cluster, {}, nothing, np.zeros((0, count), bool), np.zeros(0), least, np.zeros((6, count)), {})
@@ -175,10 +175,10 @@ def _least(columns: NDArray, on: NDArray) -> NDArray:
     return least
 
 
-class Ledger:
+class Reservations:
     """The reservations of a cluster.
 
-    A mediator reads the ledger, proposes a layout and commits it. The commit tests the layout again.
+    A mediator reads the reservations, proposes a layout and commits it. The commit tests the layout again.
 
     Parameters
     ----------
@@ -187,13 +187,14 @@ class Ledger:
 
     Notes
     -----
-    Totals are exact. After a release, the ledger is as if the session had never been admitted, except for the version
+    Totals are exact. After a release, the reservations are as if the session had never been admitted, except for the version
     and the number of sessions that have ever been admitted.
 
-    Threads of one process may share a ledger. Processes cannot share it, because each process would have its own copy.
-    One process must hold the ledger and serve the others.
+    Threads of one process may share the reservations. Processes cannot share them, because each process would have its own
+    copy.
+    One process must hold the reservations and serve the others.
 
-    Every change is atomic, even if it is interrupted. If Ctrl-C interrupts a commit, the ledger contains either no new
+    Every change is atomic, even if it is interrupted. If Ctrl-C interrupts a commit, the reservations contain either no new
     session, or a session in `sessions` whose number the caller did not receive.
     """
 

@@ -4,7 +4,7 @@ The completion time is known in advance if no other access can change it. If a r
 parts that it does not need are withdrawn, this time is the end of the last part. If the request needs one of several
 parts, this time is the end of the first part. In a third case, a request needs several parts, and more parts than it
 needs may be in service. For this request the engine counts the ends of its parts, unless the arbitration determines the
-completion time (`Decision.answer`).
+completion time (`Decision.completion`).
 """
 
 from typing import Any, NamedTuple
@@ -160,7 +160,7 @@ class Part(NamedTuple):
         Mask of the other parts of the request that wait.
     last : array of float32, shape `[1, *batch]`
         Latest end of the counted parts of the request that drives have chosen.
-    answer : array of float32, shape `[1, *batch]`
+    completion : array of float32, shape `[1, *batch]`
         Completion time of the request; inf while it is unknown.
     counts : array of bool, shape `[1, *batch]`
         Whether the completion of the request counts the part.
@@ -178,7 +178,7 @@ class Part(NamedTuple):
     read: Bool[Array, "1 *batch"]
     waiting: UInt32[Array, "1 *batch"]
     last: Float[Array, "1 *batch"]
-    answer: Float[Array, "1 *batch"]
+    completion: Float[Array, "1 *batch"]
     counts: Bool[Array, "1 *batch"]
     finish: Float[Array, "1 *batch"]
     replaces: Bool[Array, "1 *batch"]
@@ -205,10 +205,10 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *batch"]:
     # If more parts are chosen than needed, the parts that end first determine the completion time: either one part is
     # needed, or ends are counted. If this time is earlier than the end of the part that is given up, another part
     # determined it, and it stays valid.
-    stays = ~part.replaces | (part.answer < part.lost - INSTANT)
-    sooner = jnp.minimum(jnp.where(stays, part.answer, part.others), part.finish)
-    answer = jnp.where(taken > needed, sooner, jnp.where(taken == needed, part.last, part.answer))
-    return jnp.where(part.counts & ~overtaken(scenario, part.rule, part.read), answer, part.answer)
+    stays = ~part.replaces | (part.completion < part.lost - INSTANT)
+    sooner = jnp.minimum(jnp.where(stays, part.completion, part.others), part.finish)
+    completion = jnp.where(taken > needed, sooner, jnp.where(taken == needed, part.last, part.completion))
+    return jnp.where(part.counts & ~overtaken(scenario, part.rule, part.read), completion, part.completion)
 
 
 def still_serving(
@@ -276,14 +276,14 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], m
         counts = counts & ~pick(slots.reads_first, slot)
     at = (row_index(slots.arrival_time.shape[0], slots.arrival_time) == slot) & counts
     ended = slots.ended + at
-    before = pick(slots.answer, slot)
+    before = pick(slots.completion, slot)
     if state.drives.last is None:
         end = jnp.where(jnp.isinf(before), pick(state.drives.free, which), before)
     else:
         end = _end_of_enough(scenario, state, number, place, counted, rule.needed, pick(ended, slot))
     due = (rule.needed > 1) & (pick(ended, slot) >= rule.needed) & jnp.isfinite(end)
-    answer = jnp.where(at & due & ~slots.answered, end, slots.answer)
-    return state._replace(slots=slots._replace(ended=ended, answer=answer))
+    completion = jnp.where(at & due & ~slots.completed, end, slots.completion)
+    return state._replace(slots=slots._replace(ended=ended, completion=completion))
 
 
 def _end_of_enough(
@@ -317,7 +317,7 @@ def when_stopped(
     state: State,
     rule: CompletionRule,
     waiting: UInt32[Array, "slot *batch"],
-    answer: Float[Array, "slot *batch"],
+    completion: Float[Array, "slot *batch"],
     others: Underway,
     now: Float[Array, "1 *batch"],
 ) -> Float[Array, "slot *batch"]:
@@ -333,7 +333,7 @@ def when_stopped(
         Completion conditions without the parts of that brick.
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the parts still to be written.
-    answer : array of float32, shape `[slot, *batch]`
+    completion : array of float32, shape `[slot, *batch]`
         Completion times before the brick stopped, seconds from now; inf if a time depended on that brick.
     others : Underway
         Accesses of the other bricks.
@@ -348,4 +348,4 @@ def when_stopped(
     end = jnp.where(rule.needed == 1, others.first, others.last)
     known = jnp.where(jnp.isfinite(end), jnp.maximum(end, now), now)
     taken = size(rule.counted & ~waiting) >= rule.needed
-    return jnp.where(jnp.isinf(answer) & taken & ~overtaken(scenario, rule, state.slots.read), known, answer)
+    return jnp.where(jnp.isinf(completion) & taken & ~overtaken(scenario, rule, state.slots.read), known, completion)
