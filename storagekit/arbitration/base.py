@@ -144,7 +144,7 @@ class AbstractArbitration(Component):
     def choosable_from(
         self,
         private: Any,
-        asked: Float[Array, "slot *batch"],
+        sent: Float[Array, "slot *batch"],
         receiving: Int[Array, "slot *batch"],
         part: Int[Array, "slot *batch"],
     ) -> Float[Array, "slot *batch"]:
@@ -154,7 +154,7 @@ class AbstractArbitration(Component):
         ----------
         private : Any
             Private state.
-        asked : array of float32, shape `[slot, *batch]`
+        sent : array of float32, shape `[slot, *batch]`
             Time at which the part was sent, seconds from now.
         receiving : array of int32, shape `[slot, *batch]`
             Part on the brick that the client sent the request to.
@@ -223,8 +223,8 @@ class NoArbitration(AbstractArbitration):
     def lead_time(self):
         return real(0)
 
-    def choosable_from(self, private, asked, receiving, part):
-        return asked
+    def choosable_from(self, private, sent, receiving, part):
+        return sent
 
     def claim(self, private, claim):
         never, time = jnp.zeros_like(claim.made), jnp.zeros_like(claim.bid)

@@ -223,8 +223,8 @@ class DSPTFClaims(AbstractArbitration):
             contested=private.contested & ~into,
         )
 
-    def choosable_from(self, private: Claims, asked, receiving, part):
-        forwarded = asked + jnp.where(receiving == part, 0.0, self.latency)
+    def choosable_from(self, private: Claims, sent, receiving, part):
+        forwarded = sent + jnp.where(receiving == part, 0.0, self.latency)
         hears = ~bit_is_set(private.deaf, part)
         # A claim that arrives together with the read takes effect after the choice, even if its time is rounded down.
         rounding = jnp.minimum(self.latency, INSTANT)

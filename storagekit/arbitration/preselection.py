@@ -163,10 +163,10 @@ class PreselectionBids(AbstractArbitration):
         into, needed = event.into, event.placement.needed_of(event.place)
         return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
-    def choosable_from(self, private: Bids, asked, receiving, part):
+    def choosable_from(self, private: Bids, sent, receiving, part):
         # A claim that arrives at this instant is too late, even if its time is rounded down.
         heard = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
-        return jnp.where(sum(heard[1:], start=heard[0]) >= private.needed, jnp.inf, asked)
+        return jnp.where(sum(heard[1:], start=heard[0]) >= private.needed, jnp.inf, sent)
 
     def claim(self, private: Bids, claim: Bid) -> tuple[Decision, Bids]:
         bids = tuple(_of_slot(field, claim.slot) for field in private[:3])

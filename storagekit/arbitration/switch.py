@@ -57,8 +57,8 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
     def network_latency(self):
         return self.decided(one.network_latency for one in self.components)
 
-    def choosable_from(self, private, asked, receiving, part):
-        return self.decided(one.choosable_from(state, asked, receiving, part) for one, state in self.each(private))
+    def choosable_from(self, private, sent, receiving, part):
+        return self.decided(one.choosable_from(state, sent, receiving, part) for one, state in self.each(private))
 
     def claim(self, private, claim):
         found = [

@@ -22,7 +22,7 @@ class Sought(NamedTuple):
     ----------
     placement : AbstractPlacement
         Layout of the blocks on the drives.
-    asked : array of uint32, shape `[1, *batch]`
+    targets : array of uint32, shape `[1, *batch]`
         Mask of the parts at whose bricks a read is looked up.
     receiving : array of int, shape `[1, *batch]`
         The part at the brick that receives the request from its client.
@@ -31,7 +31,7 @@ class Sought(NamedTuple):
     """
 
     placement: AbstractPlacement
-    asked: UInt32[Array, "1 *batch"]
+    targets: UInt32[Array, "1 *batch"]
     receiving: Int[Array, "1 *batch"]
     place: Any
 

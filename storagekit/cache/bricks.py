@@ -221,11 +221,11 @@ class BrickLRU(AbstractCache):
         The data of a write is stored at the brick that keeps it, and dropped from the other bricks.
         """
         first, count = blocks_of(request, self.sectors)
-        none = jnp.zeros_like(sought.asked)
+        none = jnp.zeros_like(sought.targets)
         keeper = self._keeper(request, sought)
         every = sought.placement.parts_of(sought.place) | none
         reads, writes = entering & request.read, entering & ~request.read
-        wanted = jnp.where(reads, sought.asked, none)
+        wanted = jnp.where(reads, sought.targets, none)
         kept = jnp.where(writes, bit(keeper), none)
         dropped = jnp.where(writes, every & ~bit(keeper), none)
         held, table = self._visit(private, first, count, sought, wanted, kept, dropped)
@@ -265,7 +265,7 @@ class BrickLRU(AbstractCache):
     def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *batch"]:
         """Return the part whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
         hashed = (request.address_hash % jnp.asarray(sought.placement.parts).astype(jnp.uint32)).astype(jnp.int32)
-        return jnp.where(sought.asked & bit(hashed) != 0, hashed, index_of(sought.asked))
+        return jnp.where(sought.targets & bit(hashed) != 0, hashed, index_of(sought.targets))
 
     def _visit(
         self, private: CacheContents, first, count, sought: Sought, wanted, kept, dropped

@@ -90,7 +90,7 @@ class RequestAdmitted(NamedTuple):
         The placement.
     place : pytree of arrays, shape `[1, *batch]`
         Location of the request.
-    asked : array of uint32, shape `[1, *batch]`
+    targets : array of uint32, shape `[1, *batch]`
         Mask of the parts that wait.
     usable : array of uint32, shape `[1, *batch]`, or None
         Mask of the replicas that may serve the request. The bit of a replica is part * D_r + replica, with D_r
@@ -104,7 +104,7 @@ class RequestAdmitted(NamedTuple):
     request: Requests
     placement: AbstractPlacement
     place: Any
-    asked: UInt32[Array, "1 *batch"]
+    targets: UInt32[Array, "1 *batch"]
     usable: UInt32[Array, "1 *batch"] | None
     at: Float[Array, "1 *batch"]
 

@@ -148,12 +148,12 @@ class ARS(AsManyAsNeeded):
         return self.extra == 0
 
     @property
-    def asks_more(self):
+    def sends_more(self):
         return self.extra > 0
 
-    def again(self, alive, asked):
+    def again(self, alive, targets):
         # A second attempt is sent to the remaining nodes, and to all nodes that are up if none remains (section 4.5).
-        rest = alive & ~asked
+        rest = alive & ~targets
         return jnp.where(rest != 0, rest, alive)
 
     def init(self, sizes: StateSizes) -> Clients:
@@ -180,11 +180,11 @@ class ARS(AsManyAsNeeded):
         most = min(nodes, _most_needed(view.placement, nodes) + self.extra)
         chosen, _ = select(interval, key, jnp.where(entering, count, 0), holds, most)
         row = row_index(nodes, holds)
-        asked = sum((row == chosen[number : number + 1] for number in range(most)), jnp.zeros_like(holds))
+        targets = sum((row == chosen[number : number + 1] for number in range(most)), jnp.zeros_like(holds))
         if private.silence is not None:
-            sent_to = union(jnp.where(asked, bit(row), jnp.uint32(0)))
+            sent_to = union(jnp.where(targets, bit(row), jnp.uint32(0)))
             private = private._replace(silence=private.silence.sent(sent_to, entering))
-        return union(jnp.where(asked, bit(part), jnp.uint32(0))), private
+        return union(jnp.where(targets, bit(part), jnp.uint32(0))), private
 
     def on_admitted(self, private: Clients, event: RequestAdmitted):
         if private.silence is None:

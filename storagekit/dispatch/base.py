@@ -152,11 +152,11 @@ class SurplusParts(eqx.Module):
         return self.withdraws is not True
 
     @property
-    def asks_more(self) -> bool:
+    def sends_more(self) -> bool:
         """Return whether a read may be sent to more parts than it needs, so that some parts are withdrawn."""
         return True
 
-    def asked_from(
+    def sending_time(
         self, private: Any, sent: Float[Array, "slot *batch"], part: Int[Array, "slot *batch"]
     ) -> Float[Array, "slot *batch"]:
         """Return the time at which a part of each read is sent; by default the time at which the client sends the read.
@@ -246,7 +246,7 @@ class Retries(eqx.Module):
         """
         return ~bit_is_set(alive, self.entrance(routed, receiving))
 
-    def again(self, alive: UInt32[Array, "*row"], asked: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
+    def again(self, alive: UInt32[Array, "*row"], targets: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
         """Return the parts to which a client sends a read at its second attempt.
 
         By default these are all parts whose bricks are up.
@@ -255,7 +255,7 @@ class Retries(eqx.Module):
         ----------
         alive : array of uint32, shape `[*row]`
             Mask of the parts whose bricks are up.
-        asked : array of uint32, shape `[*row]`
+        targets : array of uint32, shape `[*row]`
             Mask of the parts of the first attempt.
 
         Returns
@@ -307,7 +307,7 @@ class AsManyAsNeeded(AbstractDispatch):
     """
 
     @property
-    def asks_more(self):
+    def sends_more(self):
         return False
 
     def entrance(self, routed, receiving):
@@ -319,5 +319,5 @@ class AsManyAsNeeded(AbstractDispatch):
     def fails(self, routed, receiving, alive, needed):
         return jax.lax.population_count(routed & alive).astype(jnp.int32) < needed
 
-    def again(self, alive, asked):
+    def again(self, alive, targets):
         return lowest(alive)

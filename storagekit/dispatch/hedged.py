@@ -66,7 +66,7 @@ class Hedged(AbstractDispatch):
     def on_admitted(self, private: Int[Array, "slot *batch"], event: RequestAdmitted):
         return jnp.where(event.into, self._first(event.request, jnp.asarray(event.placement.parts)), private)
 
-    def asked_from(self, private, sent, part):
+    def sending_time(self, private, sent, part):
         return sent + jnp.where((part == private) | (private < 0), 0.0, self.delay)
 
     def entrance(self, routed, receiving):

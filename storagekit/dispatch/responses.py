@@ -266,11 +266,11 @@ class Silence(NamedTuple):
         row = client * nodes + row_index(nodes, self.quiet)
         missed = jnp.take_along_axis(self.missed, row, axis=0, mode="clip")
         quiet = jnp.take_along_axis(self.quiet, row, axis=0, mode="clip")
-        asked = [
+        sent_to = [
             any_row((self.client == client) & (self.age >= patience) & bit_is_set(self.nodes, jnp.int32(node)))
             for node in range(nodes)
         ]
-        return missed | (jnp.concatenate(asked) & (quiet >= patience))
+        return missed | (jnp.concatenate(sent_to) & (quiet >= patience))
 
 
 def silence(slots: int, clients: int, nodes: int, batch: tuple[int, ...]) -> Silence:

@@ -120,14 +120,14 @@ class Redundant(AbstractDispatch):
     def entrance(self, routed, receiving):
         return index_of(routed)
 
-    def again(self, alive, asked):
+    def again(self, alive, targets):
         chosen = jnp.zeros_like(alive)
         for _ in range(self.choices):
             chosen = chosen | lowest(alive & ~chosen)
         return chosen
 
     def route(self, private, request, entering, view):
-        asked = jnp.zeros(request.number.shape, jnp.uint32)
+        targets = jnp.zeros(request.number.shape, jnp.uint32)
         for _, part in drawn(view, self.choices):
-            asked = asked | part
-        return asked, private
+            targets = targets | part
+        return targets, private

@@ -45,8 +45,8 @@ class DispatchSwitch(Switch, AbstractDispatch):
         return any(one.withdraws_late for one in self.components)
 
     @property
-    def asks_more(self):
-        return any(one.asks_more for one in self.components)
+    def sends_more(self):
+        return any(one.sends_more for one in self.components)
 
     def route(self, private, request, entering, view):
         found = [
@@ -56,8 +56,8 @@ class DispatchSwitch(Switch, AbstractDispatch):
         routed, states = zip(*found, strict=True)
         return self.decided(routed), states
 
-    def asked_from(self, private, sent, part):
-        return self.decided(one.asked_from(state, sent, part) for one, state in self.each(private))
+    def sending_time(self, private, sent, part):
+        return self.decided(one.sending_time(state, sent, part) for one, state in self.each(private))
 
     def entrance(self, routed, receiving):
         return self.decided(one.entrance(routed, receiving) for one in self.components)
@@ -68,5 +68,5 @@ class DispatchSwitch(Switch, AbstractDispatch):
     def fails(self, routed, receiving, alive, needed):
         return self.decided(one.fails(routed, receiving, alive, needed) for one in self.components)
 
-    def again(self, alive, asked):
-        return self.decided(one.again(alive, asked) for one in self.components)
+    def again(self, alive, targets):
+        return self.decided(one.again(alive, targets) for one in self.components)

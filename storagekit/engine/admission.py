@@ -97,17 +97,17 @@ def admit(
     view = view_for(scenario, state, request, place, word, entry, part, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
     sending = sending_of(scenario, state, request, part, place, _wanted(scenario, request, place, routed, arrival))
-    asked = _asked(scenario, state, request, place, sending, part, usable_at)
+    targets = _targets(scenario, state, request, place, sending, part, usable_at)
     sought = Sought(placement, sending.routed, sending.receiving, place)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
     hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
     first = _read_first(scenario, request, place)
-    waits = jnp.where(hit, jnp.uint32(0), asked if first is None else jnp.where(first != 0, first, asked))
-    rule = rule_of(scenario, request, place, asked, sending.receiving)
+    waits = jnp.where(hit, jnp.uint32(0), targets if first is None else jnp.where(first != 0, first, targets))
+    rule = rule_of(scenario, request, place, targets, sending.receiving)
     # a request that waits for a slot does not reach the bricks before it enters
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
     completion = _completion(scenario, state, request, rule, inside, hit, elsewhere)
-    buffered = system.write.buffered(asked, placement.parts_of(place), request.read)
+    buffered = system.write.buffered(targets, placement.parts_of(place), request.read)
     woken = drives.idle & bit_is_set(waits if buffered is None else waits | buffered, part) & ~hit & admitted
     when = jnp.minimum(drives.wake, inside)
     state = state._replace(
@@ -143,7 +143,7 @@ def _wanted(
     return Sending(routed, receiving, arrival, None)
 
 
-def _asked(
+def _targets(
     scenario: Scenario,
     state: State,
     request: Requests,
@@ -161,13 +161,13 @@ def _asked(
     part: part that each drive holds. usable_at: mask of the replicas of this part that are not stale.
     """
     system = scenario.system
-    asked = system.write.asked(state.write, sending.routed, request.read, place, system.placement)
-    asked = asked if sending.alive is None else asked & sending.alive
+    targets = system.write.targets(state.write, sending.routed, request.read, place, system.placement)
+    targets = targets if sending.alive is None else targets & sending.alive
     if usable_at is None:
-        return asked
-    asked = asked & union(jnp.where(usable_at != 0, bit(part), jnp.uint32(0)))
+        return targets
+    targets = targets & union(jnp.where(usable_at != 0, bit(part), jnp.uint32(0)))
     current, _ = first_true(usable_at != 0)
-    return jnp.where(asked == 0, bit(pick(part, current)), asked)
+    return jnp.where(targets == 0, bit(pick(part, current)), targets)
 
 
 def _read_first(scenario: Scenario, request: Requests, place: Any) -> UInt32[Array, "1 *batch"] | None:

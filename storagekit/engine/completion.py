@@ -58,7 +58,7 @@ def rule_of(
     scenario: Scenario,
     request: Requests,
     place: Any,
-    asked: UInt32[Array, "1 *batch"],
+    targets: UInt32[Array, "1 *batch"],
     receiving: Int[Array, "1 *batch"],
 ) -> CompletionRule:
     """Return the condition under which a request completes.
@@ -71,7 +71,7 @@ def rule_of(
         The request, arrays of shape `[1, *batch]`.
     place : pytree of arrays, shape `[1, *batch]`
         Location of the request.
-    asked : array of uint32, shape `[1, *batch]`
+    targets : array of uint32, shape `[1, *batch]`
         Mask of the waiting parts of the request.
     receiving : array of int32, shape `[1, *batch]`
         Part on the brick that received the request.
@@ -82,9 +82,9 @@ def rule_of(
         The condition.
     """
     readable = scenario.system.placement.needed_of(place)
-    written = scenario.system.write.rule(asked, receiving, readable)
+    written = scenario.system.write.rule(targets, receiving, readable)
     read = request.read
-    return CompletionRule(jnp.where(read, asked, written.counted), jnp.where(read, readable, written.needed))
+    return CompletionRule(jnp.where(read, targets, written.counted), jnp.where(read, readable, written.needed))
 
 
 def enough_of(

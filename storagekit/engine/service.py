@@ -505,8 +505,8 @@ def candidates(
         before another event.
     """
     system, slots = scenario.system, state.slots
-    asked = jnp.where(slots.read, system.dispatch.asked_from(state.dispatch, slots.sent, parts), slots.sent)
-    choosable_from = system.arbitration.choosable_from(state.arbitration, asked, slots.receiving, parts)
+    sent = jnp.where(slots.read, system.dispatch.sending_time(state.dispatch, slots.sent, parts), slots.sent)
+    choosable_from = system.arbitration.choosable_from(state.arbitration, sent, slots.receiving, parts)
     choosable_from = jnp.where(offer.waits, choosable_from, jnp.inf)
     # because of rounding, an idle drive may wake slightly earlier than the time from which it may choose the part
     return choosable_from <= INSTANT, choosable_from

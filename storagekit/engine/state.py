@@ -14,7 +14,7 @@ from storagekit.core.batching import WORD, bit, bit_is_set, row_index, union
 from storagekit.drive import AbstractMechanics, Arm, Target
 from storagekit.engine.system import Scenario, System
 from storagekit.queue import Queued
-from storagekit.workload import nothing_asked
+from storagekit.workload import empty_request
 from storagekit.workload.randomness import threefry
 
 NO_REQUEST = -1
@@ -376,7 +376,7 @@ def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[A
     system = scenario.system
     batch = phase.shape[1:]
     # the placement defines the structure of a location
-    place = system.placement.locate(system.drive, nothing_asked(batch))
+    place = system.placement.locate(system.drive, empty_request(batch))
     bricks, parts = system.bricks.count, system.placement.most_parts or system.drives
     sizes = StateSizes(
         system.slots, system.drives, batch, system.condition.stops, place, system.placement, bricks, parts

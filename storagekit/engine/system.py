@@ -223,7 +223,7 @@ class System(eqx.Module):
             reads_before_writes=placement.reads_before_writes,
             competes=self.arbitration.competes,
             lead=float(np.max(self.arbitration.lead_time)),
-            withdraws=placement.most_spare > 0 and self.dispatch.asks_more,
+            withdraws=placement.most_spare > 0 and self.dispatch.sends_more,
             withdraws_late=self.dispatch.withdraws_late,
             delays=write.leaves,
             stops=condition.stops,
@@ -293,6 +293,6 @@ class Scenario(eqx.Module):
         self.system.queue.serve(self.arrivals.stream_count)
         longest = self.system.placement.longest
         if longest is not None:
-            asked = self.arrivals.largest
+            most = self.arrivals.largest
             limit = f"at most {longest}, the length of an extent; use larger extents"
-            require(asked <= longest, "largest request", asked, limit, "sectors")
+            require(most <= longest, "largest request", most, limit, "sectors")

@@ -314,10 +314,10 @@ class FairQueue(AbstractQueue):
 
 def _parts(event: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *batch"], Int[Array, "brick *batch"]]:
     """Return the number of parts of a request at each brick, and the number of sectors of these parts."""
-    placement, shape, sizes = event.placement, event.asked.shape[1:], event.placement.brick_sizes
+    placement, shape, sizes = event.placement, event.targets.shape[1:], event.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
-    part = jnp.broadcast_to(placement.part_on(row_index(drives, event.asked), event.place), (drives, *shape))
-    there = bit_is_set(event.asked, part) & event.admitted
+    part = jnp.broadcast_to(placement.part_on(row_index(drives, event.targets), event.place), (drives, *shape))
+    there = bit_is_set(event.targets, part) & event.admitted
     sectors = placement.sectors_of(part, event.place, event.request.sectors)
     sectors = jnp.where(there, sectors, 0)
     return _by_brick(there.astype(jnp.int32), placement, bricks), _by_brick(sectors, placement, bricks)

@@ -23,7 +23,7 @@ from storagekit.workload.recorded import recorded as recorded
 from storagekit.workload.recorded import wrapped as wrapped
 from storagekit.workload.requests import RandomRequests as RandomRequests
 from storagekit.workload.requests import Requests as Requests
-from storagekit.workload.requests import nothing_asked as nothing_asked
+from storagekit.workload.requests import empty_request as empty_request
 from storagekit.workload.sizes import AbstractSize as AbstractSize
 from storagekit.workload.sizes import ExponentialSize as ExponentialSize
 from storagekit.workload.sizes import FixedSize as FixedSize

@@ -19,7 +19,7 @@ from storagekit.core.batching import INSTANT, WORD, named, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import POSITIVE, Validator, flag, instance_of, traced
 from storagekit.workload.randomness import fraction, words
-from storagekit.workload.requests import AbstractRequests, Requests, nothing_asked
+from storagekit.workload.requests import AbstractRequests, Requests, empty_request
 
 # the remedy in an error message
 REQUESTS = "a model of requests, such as sk.workload.RandomRequests(...)"
@@ -183,7 +183,7 @@ class AbstractArrivals(eqx.Module):
             The request, arrays of shape `[1, *batch]`; by default a placeholder with this number. The engine ignores
             the placeholder if `waits_for_completions` is false.
         """
-        return nothing_asked(number.shape[1:])._replace(number=number)
+        return empty_request(number.shape[1:])._replace(number=number)
 
     def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *batch"]) -> Any:
         """Return the private state after a request was admitted. The state changes only where `admitted` is true."""

@@ -56,7 +56,7 @@ class Requests(NamedTuple):
     client: Int[Array, "*row"]
 
 
-def nothing_asked(batch: tuple[int, ...]) -> Requests:
+def empty_request(batch: tuple[int, ...]) -> Requests:
     """Return placeholder requests for the first sector, which only define the structure of a request.
 
     Parameters

@@ -23,7 +23,7 @@ from storagekit.core.validation import ADDRESS, NUMBER, SECTORS, instance_of, re
 from storagekit.workload.arrivals import REQUESTS, AbstractArrivals, Window
 from storagekit.workload.counts import AbstractCount, Steady
 from storagekit.workload.randomness import fraction, scramble, word_at
-from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
+from storagekit.workload.requests import RandomRequests, Requests, empty_request
 
 # number of pairs of random words per request: for address and size, for operation and brick, and for think time
 WORDS = 3
@@ -225,7 +225,7 @@ class Threads(AbstractArrivals):
     def window(self, capacity, key, first, count) -> Window:
         ahead = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
         number = first + ahead
-        blank = nothing_asked(number.shape[1:])
+        blank = empty_request(number.shape[1:])
         rows_of = Requests(*(jnp.broadcast_to(column, number.shape) for column in blank))
         return Window(rows_of._replace(number=number), jnp.zeros(number.shape, jnp.float32))
 

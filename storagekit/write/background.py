@@ -197,7 +197,7 @@ class Background(AbstractWrite):
         stale = private.table.fold(admitted & request.read, look, jnp.zeros_like(every))
         return jnp.where(every & ~stale != 0, every & ~stale, every)
 
-    def asked(self, private, routed, read, place, placement):
+    def targets(self, private, routed, read, place, placement):
         return routed
 
     def on_admitted(self, private: Delayed, event: RequestAdmitted) -> Delayed:

@@ -149,13 +149,13 @@ class DelayedParts(eqx.Module):
         return Offer(bit_is_set(waiting, part), None)
 
     def buffered(
-        self, asked: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
+        self, targets: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
     ) -> UInt32[Array, "1 *batch"] | None:
         """Return the parts of an entering request that are delayed on arrival. Idle drives wake for these parts.
 
         Parameters
         ----------
-        asked : array of uint32, shape `[1, *batch]`
+        targets : array of uint32, shape `[1, *batch]`
             Mask of the parts that wait in the queues of drives.
         parts : array of uint32, shape `[1, *batch]`
             Mask of all parts.
@@ -284,7 +284,7 @@ class AbstractWrite(DelayedParts, Component):
         """
         return False
 
-    def asked(
+    def targets(
         self,
         private: Any,
         routed: UInt32[Array, "1 *batch"],

@@ -186,7 +186,7 @@ class Committed(AbstractWrite):
     def rule(self, parts, receiving, readable):
         return CompletionRule(parts, jax.lax.population_count(parts).astype(jnp.int32))
 
-    def asked(self, private: Buffers, routed, read, place, placement):
+    def targets(self, private: Buffers, routed, read, place, placement):
         parts = placement.parts_of(place)
         drive = row_index(private.backlog.writes.shape[0], private.filled)
         full = pick(self._full(private.filled), placement.brick_of(drive) + jnp.zeros_like(parts, jnp.int32))
@@ -194,8 +194,8 @@ class Committed(AbstractWrite):
         through = union(jnp.where(full & bit_is_set(parts, part), bit(part), jnp.uint32(0)))
         return jnp.where(read, routed, routed | placement.companions(routed, place) & parts | through)
 
-    def buffered(self, asked, parts, read):
-        return jnp.where(read, jnp.uint32(0), parts & ~asked)
+    def buffered(self, targets, parts, read):
+        return jnp.where(read, jnp.uint32(0), parts & ~targets)
 
     def init(self, sizes: StateSizes) -> Buffers:
         if len(self.buffer) not in (1, sizes.bricks):
@@ -214,7 +214,7 @@ class Committed(AbstractWrite):
 
     def on_admitted(self, private: Buffers, event: RequestAdmitted) -> Buffers:
         request, placement = event.request, event.placement
-        left = placement.parts_of(event.place) & ~event.asked
+        left = placement.parts_of(event.place) & ~event.targets
         row = CommittedRow(request.number, event.place, request.sectors, private.backlog.now.after(event.at), left)
         return private.with_row(row, event.admitted & ~request.read, placement)
 
@@ -270,5 +270,5 @@ class Claimed(AbstractWrite):
     def rule(self, parts, receiving, readable):
         return CompletionRule(parts, jnp.zeros_like(receiving) + readable)
 
-    def asked(self, private, routed, read, place, placement):
+    def targets(self, private, routed, read, place, placement):
         return routed & ~placement.companions(routed, place)

@@ -77,13 +77,13 @@ def fair(dispatch, placement) -> System:
 @pytest.mark.parametrize("placement", [Replicas(3), Coded(2, 3)], ids=["copies", "fragments"])
 @pytest.mark.parametrize("dispatch", ONLY_NEEDED, ids=name_of)
 def test_needed_parts_are_never_withdrawn(dispatch, placement):
-    assert not dispatch.asks_more and not DispatchSwitch((Hashing(), dispatch)).asks_more
+    assert not dispatch.sends_more and not DispatchSwitch((Hashing(), dispatch)).sends_more
     assert fair(dispatch, placement).dispatch is dispatch
 
 
 @pytest.mark.parametrize("dispatch", WITH_EXTRA, ids=name_of)
 def test_extra_parts_may_be_withdrawn(dispatch):
-    assert dispatch.asks_more and DispatchSwitch((Hashing(), dispatch)).asks_more
+    assert dispatch.sends_more and DispatchSwitch((Hashing(), dispatch)).sends_more
     assert_refused(lambda: fair(dispatch, Replicas(3)), "a fair queue with claims, parts that are withdrawn")
 
 

@@ -175,7 +175,7 @@ def test_writes_complete_in_the_traces_as_in_the_loops_and_financial_has_the_pub
     assert {run.completion for name, run in runs.items() if name not in at_once} == {JUDGED}
     given = source("sap", 2048)
     written = TraceSystem().scenario(runs["equal: D-SPTF"], given, TraceSystem().arrivals(given)).system.write
-    assert isinstance(written.members[int(written.index)], ReceivingBrick)
+    assert isinstance(written.components[int(written.index)], ReceivingBrick)
     shares = [float(source(name, 2**14).trace.read.mean()) for name in ("financial", AS_PRINTED)]
     assert shares == pytest.approx([0.23, 0.85], abs=0.02)
 
@@ -444,7 +444,7 @@ def test_traces_run_under_a_user_defined_scheme():
     assert {run.scheme for run in every.values()} == {"D-SPTF", "mine"}
     assert {"equal: mine", "slow: mine", "slow, degraded: mine", "changing: mine"} <= set(every)
     switch = dispatcher(every["slow: mine"], 2, own=own)
-    assert int(switch.index) == len(NAMES) and switch.members[:-1] == dispatcher(Setting("LARD"), 2).members
+    assert int(switch.index) == len(NAMES) and switch.components[:-1] == dispatcher(Setting("LARD"), 2).components
     tiny = TraceEffort(seeds=1, requests=2**10)
     found = dsptf.replays(
         tiny, trace="financial", pieces=1, systems=("equal:",), scheme=["Hashing", *own.items()]
@@ -476,7 +476,7 @@ def test_half_the_speed_has_one_meaning_in_every_run_and_for_weighted_hashing(sl
     """
     assert pace(slowness, 0.5) == pytest.approx(speed) and pace(slowness, 1.0) == 1
     setting = Setting("Weighted hash", slowness=slowness)
-    fast, slow = dispatcher(setting, 2).members[NAMES.index("Weighted hash")].weights
+    fast, slow = dispatcher(setting, 2).components[NAMES.index("Weighted hash")].weights
     assert float(slow) / float(fast) == pytest.approx(speed)
     judged = {"changing": DEGRADATION, "slow": "service"}
     every = settings(4000, 100.0).items()

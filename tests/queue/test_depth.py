@@ -140,7 +140,7 @@ def limited(dispatch, **more) -> System:
         (lambda: ShortestQueue(33), "choices 33: give a whole number, between 1 and 32"),
         (
             lambda: limited(Hashing(), arbitration=DSPTF()),
-            "a system's claims: given DSPTF of storagekit.dispatch; give an arbitration",
+            "a system's arbitration: given DSPTF of storagekit.dispatch; give an arbitration",
         ),
         (lambda: Redundant(2.5), "choices 2.5: give a whole number"),
     ],

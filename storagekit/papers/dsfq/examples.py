@@ -11,7 +11,7 @@ from storagekit.core.provenance import made_by
 from storagekit.papers.dsfq.sharing import MINIMUM, A, B
 from storagekit.papers.measurement import Measurement
 from storagekit.queue import AbstractCoordinators, Hybrid, InTurn, OneCoordinator, account, ledger, prices
-from storagekit.workload import nothing_asked
+from storagekit.workload import empty_request
 
 # The brick of each request in figures 5 and 7, reconstructed from the delays at A in the text. Requests cost 1.
 STREAM = (A, B, B, A, A)
@@ -103,7 +103,7 @@ def _sent(coordinators: AbstractCoordinators, stream: Sequence[int]) -> tuple[li
     book, turn, always = ledger(coordinators.most, bricks, ()), coordinators.init(1, ()), jnp.ones(1, bool)
     delays, who = [], []
     for brick in stream:
-        chosen, turn = coordinators.choose(turn, nothing_asked(()), always, bricks)
+        chosen, turn = coordinators.choose(turn, empty_request(()), always, bricks)
         there = jnp.arange(bricks) == brick
         book, elsewhere = account(book, chosen, jnp.ones(bricks, jnp.uint32), there)
         delays.append(int(elsewhere[brick]))

@@ -248,7 +248,7 @@ NOT_ATTACKED = {
     "workload.Window": COMPILED,
     "workload.below": COMPILED,
     "workload.fraction": COMPILED,
-    "workload.nothing_asked": COMPILED,
+    "workload.empty_request": COMPILED,
     "workload.scramble": COMPILED,
     "workload.words": COMPILED,
     "workload.synthetic.Compared": RESULT,
