@@ -81,6 +81,12 @@ Detection = Annotated[
     float, typer.Option(help="With --afr: mean time from a failure to the start of the rebuild, hours.")
 ]
 BitErrorRate = Annotated[float, typer.Option(help="With --afr: probability that a bit cannot be read, such as 1e-15.")]
+TolerateNodes = Annotated[
+    int, typer.Option(help="With --nodes: number of nodes that may fail at once without a loss of data.")
+]
+TolerateRacks = Annotated[
+    int, typer.Option(help="With --racks: number of racks that may fail at once without a loss of data.")
+]
 NodeFailureRate = Annotated[
     float | None,
     typer.Option(
@@ -190,12 +196,8 @@ def schemes(
     ssd_cache: CachedBy = None,
     nodes: Nodes = None,
     racks: Racks = None,
-    tolerate_nodes: Annotated[
-        int, typer.Option(help="With --nodes: number of nodes that may fail at once without a loss of data.")
-    ] = 0,
-    tolerate_racks: Annotated[
-        int, typer.Option(help="With --racks: number of racks that may fail at once without a loss of data.")
-    ] = 0,
+    tolerate_nodes: TolerateNodes = 0,
+    tolerate_racks: TolerateRacks = 0,
     goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
     tolerate: Annotated[int, typer.Option(help="Number of disk failures that the scheme must tolerate.")] = 0,
     mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time, ms.")] = None,

@@ -130,7 +130,7 @@ class FaultSchedule(Component):
         Time in seconds after the start of an outage at which clients detect it; by default the time-out. From then until
         the end of the outage, clients send the requests for this brick to other bricks at once. With infinity, clients
         detect no outage, and each request for the brick waits for the time-out. Clients detect the end of an outage at
-        once, but a request that waits then is sent again at the time that was determined when it was sent or lost.
+        once. The end does not shorten the wait of requests that already wait for the detection or the time-out.
 
     Raises
     ------

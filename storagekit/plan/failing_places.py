@@ -25,17 +25,22 @@ def domains_of(
 
 
 def durability_in_places(network: Network, model: ReliabilityModel, years: float) -> Durability:
-    """Return the durability of groups that share nodes and racks. model: the groups, with their failure domains.
+    """Return the durability of groups that share nodes and racks, within `years` years.
 
     Losses that nodes and racks alone cause happen to all groups on the same nodes at once, so that they count once. All
-    other losses include the failure of a disk, which belongs to one group. They are counted for each group.
+    other losses include the failure of a disk, which belongs to one group. They are counted for each group: with G groups
+    on S different sets of nodes, the probability that nothing is lost is (1 - p)^G / (1 - q)^(G - S), where p is the loss
+    probability of one group, and q the same if only nodes and racks fail.
+
+    model: the groups, with their failure domains.
     """
     groups, found = model.redundancy.groups, durability(model, years)
     if groups == 1 or not model.domains:
         return found
-    single = replace(model, redundancy=replace(model.redundancy, groups=1))
-    single = replace(single, failures=replace(model.failures, annual=0.0), bit_error_rate=0.0)
-    kept, total = math.log1p(-min(found.loss_probability, 1 - 1e-16)), _rate(found)
+    one_group = replace(model, redundancy=replace(model.redundancy, groups=1))
+    kept, total = groups * _log_kept(durability(one_group, years)), _rate(found)
+    # only nodes and racks fail
+    single = replace(one_group, failures=replace(model.failures, annual=0.0), bit_error_rate=0.0)
     paths = {path.events: path.share * total for path in found.paths}
     causes = {name: share * total for name, share in found.causes.items()}
     counted = groups
@@ -44,7 +49,7 @@ def durability_in_places(network: Network, model: ReliabilityModel, years: float
         once = durability(replace(single, domains=model.domains[:kinds]), years)
         sets = _different(network, model.redundancy, model.domains[kinds - 1].name)
         again, counted, rate = counted - sets, sets, _rate(once)
-        kept -= again * math.log1p(-min(once.loss_probability, 1 - 1e-16))
+        kept -= again * _log_kept(once)
         total -= again * rate
         for path in once.paths:
             paths[path.events] = paths.get(path.events, 0.0) - again * rate * path.share
@@ -59,6 +64,11 @@ def durability_in_places(network: Network, model: ReliabilityModel, years: float
         paths=tuple(sorted(shares, key=lambda path: -path.share)),
         causes={name: max(weight, 0.0) / total for name, weight in causes.items()} if total else {},
     )
+
+
+def _log_kept(found: Durability) -> float:
+    """Return the logarithm of the probability that nothing is lost. A certain loss has a finite logarithm too."""
+    return math.log1p(-min(found.loss_probability, 1 - 1e-16))
 
 
 def _rate(found: Durability) -> float:

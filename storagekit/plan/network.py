@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, Count, Validator, Whole, optional, require, validate, validate_fields
@@ -186,22 +187,29 @@ def _most_lost(group: int, nodes: int, places: int, failed: int) -> int:
     """Return `Network.most_lost`. places: number of nodes, or of racks, and `failed` of them fail."""
     if failed == 0:
         return 0
-    rounds, rest = divmod(group, nodes)
     if places == nodes:
+        rounds, rest = divmod(group, nodes)
         return failed * rounds + min(failed, rest)
-    # a group may begin at any node; each full round over the nodes is the same for all groups
-    whole = np.bincount(np.arange(nodes) % places, minlength=places) * rounds
-    begins = np.arange(nodes)[:, None]
-    place = (begins + np.arange(rest)) % nodes % places
-    counts = np.stack([np.bincount(row, minlength=places) for row in place]) + whole
-    return int(np.sort(counts, axis=1)[:, -failed:].sum(axis=1).max())
+    return int(np.sort(_dealt(group, nodes, places), axis=1)[:, -failed:].sum(axis=1).max())
 
 
 @lru_cache(maxsize=4096)
 def _evenly(group: int, nodes: int, places: int) -> int | None:
     """Return the number of places over which each group is spread evenly, or None. places: number of nodes, or of racks."""
-    # a group may begin at any node
-    begins = range(nodes) if nodes % places or group < nodes else range(1)
-    counts = [np.bincount((begin + np.arange(group)) % nodes % places) for begin in begins]
-    shares = {tuple(np.unique(each[each > 0])) for each in counts}
-    return None if len(shares) > 1 or len(min(shares)) > 1 else group // int(min(shares)[0])
+    used = min(group, nodes)
+    if places == nodes:
+        return None if group % used else used
+    shares = {tuple(np.unique(each[each > 0]).tolist()) for each in _dealt(group, nodes, places)}
+    (first, *others) = shares
+    return None if others or len(first) > 1 else group // first[0]
+
+
+def _dealt(group: int, nodes: int, places: int) -> NDArray:
+    """Return the number of disks of a group in each place, for a group that begins at each node, `[node, place]`."""
+    rounds, rest = divmod(group, nodes)
+    # each full round over the nodes is the same for all groups
+    whole = np.bincount(np.arange(nodes) % places, minlength=places) * rounds
+    # the dealing repeats if the racks divide the nodes
+    begins = np.arange(nodes if nodes % places else 1)[:, None]
+    place = (begins + np.arange(rest)) % nodes % places
+    return np.stack([np.bincount(row, minlength=places) for row in place]) + whole

@@ -88,8 +88,8 @@ class DurabilityRanking(SchemesRanking[SchemeDurability]):
     never : tuple of str
         Schemes whose rebuild never ends, because the load leaves no idle time after a failure.
     unknown : tuple of str
-        Schemes whose loss depends on which disks fail, so that there is no formula. So does the loss of a declustered code
-        if nodes or racks fail.
+        Schemes whose loss depends on which disks fail, so that there is no formula. If nodes or racks fail, these include
+        declustered codes.
     assumptions : tuple of str
         Conventions and assumptions.
     uneven : tuple of str

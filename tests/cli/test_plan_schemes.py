@@ -116,6 +116,8 @@ def test_nodes_and_racks_that_fail(storagekit):
     for wrong in (["--nodes", "4:1250", "--node-afr", "1"], ["--afr", "1", "--nodes", "4:1250", "--rack-afr", "1"]):
         status, _, refused = storagekit(*ASKED, "--rate", "300", *wrong)
         assert status == 2 and "-afr without --afr or --" in refused
+    status, _, refused = storagekit(*asked, "--node-afr", "1", "--price", "300", "--buy-next")
+    assert status == 2 and "--node-afr with --buy-next" in refused
 
 
 def test_a_declustered_code_is_asked_for_by_its_numbers(storagekit):

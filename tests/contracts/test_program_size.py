@@ -92,7 +92,9 @@ def clustered(protocol: str) -> Scenario:
     return cluster(PROTOCOLS[protocol](on), synthetic(on=on), on=on)
 
 
-# Central has the largest program; the others are slow
-@pytest.mark.parametrize("protocol", slow_but(("Central",), [name for name in PROTOCOLS if name != RANDOMIZED]))
+# the others are these with more information or with a latency
+@pytest.mark.parametrize(
+    "protocol", slow_but(("ARS", "D-SPTF", "Central"), [name for name in PROTOCOLS if name != RANDOMIZED])
+)
 def test_a_protocol_does_not_multiply_the_program_of_a_cluster(smallest_cluster, protocol):
     assert size(clustered(protocol)) < MOST_OF_CLUSTER * smallest_cluster

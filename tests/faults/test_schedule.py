@@ -144,7 +144,8 @@ def test_a_read_of_several_bricks_is_sent_again_if_one_of_them_is_down(
 def test_requests_go_to_other_bricks_once_an_outage_is_detected(unfold, recorded):
     """Brick 0 stops when request 1 arrives, is back for request 5, and stops again when request 6 arrives.
 
-    The time-out is 20, and clients detect an outage after 48. Brick 1 serves all reads in time, but read 5.
+    The time-out is 20, and clients detect an outage after 48. Brick 0 serves reads 0 and 5, and
+    brick 1 all other requests.
 
     12   read 1, hashed to brick 0, is lost and sent again at 32
     45   read 2 is sent to brick 0 in vain, and again at 60, when the outage is detected

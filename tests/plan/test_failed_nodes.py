@@ -88,6 +88,14 @@ def test_groups_on_the_same_nodes_lose_data_at_once(name):
     assert found.durability.causes["node fails"] == pytest.approx(1, abs=3e-3)
 
 
+def test_nodes_that_nearly_always_fail():
+    """Eight groups have two disks on each of two nodes, which fail with a probability of 99.99% in a year."""
+    model = ReliabilityModel(Redundancy(3, 1, 8), Failures(0.01), Repair(1e5), (Domain("node", 2, Failures(0.9999)),))
+    found = durability_in_places(Network(2, 1e9), model, 1.0)
+    assert found.loss_probability == pytest.approx(1 - 1e-8, abs=1e-10)
+    assert found.mttdl_years == pytest.approx(-1 / (2 * math.log(1e-4)), rel=1e-3)
+
+
 def test_two_mirrors_on_two_nodes_agree_with_a_simulation_of_all_disks():
     """Disks and nodes fail often, so that losses by nodes only, by disks only, and by both have similar shares."""
     disk, node, repair, trials = 2.0, 1.5, 40.0, 4000
