@@ -30,9 +30,10 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arbitration.base import AbstractArbitration, Bid, Decision, better_bid, slot_mask
 from storagekit.component.events import BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import INSTANT, bit, bit_is_set, named, pick, whole
+from storagekit.core.batching import INSTANT, bit, bit_is_set, named, pick, row_index, union, whole
 from storagekit.core.errors import InputError
 from storagekit.core.validation import SHARE, SPAN, instance_of, require, require_seconds
+from storagekit.placement import MOST_PARTS
 from storagekit.workload import Requests, fraction, scramble
 
 
@@ -82,14 +83,10 @@ class Lossy(AbstractDelivery):
         SHARE.each("claim loss", self.loss)
 
     def deaf(self, request):
-        masks = [
-            (fraction(scramble(request.receiving + np.uint32(2654435761 * (d + 1) % 2**32))) < self.loss).astype(
-                jnp.uint32
-            )
-            << d
-            for d in range(32)
-        ]
-        return sum(masks, start=jnp.zeros_like(request.receiving))
+        # The mask is a reduction, so that it is computed once and not for each slot into which it may be written.
+        part = row_index(MOST_PARTS, request.receiving)
+        word = scramble(request.receiving + (part + 1).astype(jnp.uint32) * np.uint32(2654435761))
+        return union(jnp.where(fraction(word) < self.loss, bit(part), jnp.uint32(0)))
 
 
 class Claims(NamedTuple):

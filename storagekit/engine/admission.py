@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
@@ -19,6 +20,7 @@ from storagekit.core.batching import (
     pick,
     pick_tree,
     row_index,
+    stored,
     union,
     where_tree,
 )
@@ -214,26 +216,27 @@ def _seated(
     waits: mask of the parts of the request that wait. completion: completion time, inf if unknown. first: mask of the parts
     that a write reads first.
     """
-    reads = slots.reads_first
-    return slots._replace(
-        number=jnp.where(into, request.number, slots.number),
-        place=where_tree(into, place, slots.place),
-        read=jnp.where(into, request.read, slots.read),
-        asynchronous=jnp.where(into, request.asynchronous, slots.asynchronous),
-        stream=None if slots.stream is None else jnp.where(into, request.stream, slots.stream),
-        client=None if slots.client is None else jnp.where(into, request.client, slots.client),
-        sectors=None if slots.sectors is None else jnp.where(into, request.sectors, slots.sectors),
-        receiving=jnp.where(into, sending.receiving, slots.receiving),
-        arrival_time=jnp.where(into, arrival, slots.arrival_time),
-        sent=jnp.where(into, sending.sent, slots.sent),
-        waiting=jnp.where(into, waits, slots.waiting),
-        rule=where_tree(into, rule, slots.rule),
-        ended=None if slots.ended is None else jnp.where(into, 0, slots.ended),
-        completion=jnp.where(into, completion, slots.completion),
-        completed=jnp.where(into, False, slots.completed),
-        latest=jnp.where(into, -jnp.inf, slots.latest),
-        reads_first=None if reads is None or first is None else jnp.where(into, first != 0, reads),
+    new = Slots(
+        number=request.number,
+        place=place,
+        read=request.read,
+        asynchronous=request.asynchronous,
+        stream=None if slots.stream is None else request.stream,
+        client=None if slots.client is None else request.client,
+        sectors=None if slots.sectors is None else request.sectors,
+        receiving=sending.receiving,
+        arrival_time=arrival,
+        sent=sending.sent,
+        waiting=waits,
+        rule=rule,
+        ended=None if slots.ended is None else jnp.zeros_like(request.number),
+        completion=completion,
+        completed=jnp.zeros_like(request.read),
+        latest=jnp.full_like(arrival, -jnp.inf),
+        reads_first=None if slots.reads_first is None or first is None else first != 0,
     )
+    row = jax.tree.map(lambda value, kept: jnp.broadcast_to(value, arrival.shape).astype(kept.dtype), new, slots)
+    return where_tree(into, stored(row, into.shape[0]), slots)
 
 
 def view_for(

@@ -18,6 +18,7 @@ from storagekit.core.batching import (
     pick,
     pick_tree,
     row_index,
+    stored,
     where_tree,
 )
 from storagekit.drive import HostAccess, Positioning, Target
@@ -292,6 +293,7 @@ def choose(
     goal = system.placement.replica(system.drive, best.target, chosen.part, best.replica)
     whose = _whose(scenario, slots, best)
     plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, chosen.number, best.slot, best.replica, *whose)
+    plan, wake = stored((plan, wake), system.drives)
     distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
     state = state._replace(
         slots=serve(scenario, state, best, kept, claim.made, decision),
@@ -562,8 +564,7 @@ def serve(
     part = Part(rule, chosen.read, rest, last, before, counts, best.finish, decision.rival_yields, lost, others)
     known = claimed & (rule.needed > 0) & jnp.isfinite(decision.completion)
     completion = jnp.where(known, decision.completion, when_taken(scenario, part))
-    return slots._replace(
-        waiting=jnp.where(at, waiting, slots.waiting),
-        latest=jnp.where(at, last, slots.latest),
-        completion=jnp.where(at & ~slots.completed, completion, slots.completion),
-    )
+    completion = jnp.where(pick(slots.completed, slot), before, completion)
+    row = stored((waiting, last, completion), scenario.system.slots)
+    waiting, latest, completion = where_tree(at, row, (slots.waiting, slots.latest, slots.completion))
+    return slots._replace(waiting=waiting, latest=latest, completion=completion)

@@ -116,15 +116,12 @@ def _before(
 ) -> tuple[UInt32[Array, "brick *batch"], UInt32[Array, "1 *batch"]]:
     """Return the cost of the parts that the same coordinator sends before the part for each brick, and the total cost.
 
-    If each brick has its own coordinator, the total cost is returned as 0 and has no meaning.
+    If each brick has its own coordinator, the total cost has no meaning.
     """
-    if row.shape[0] == 1:
-        until = jnp.cumsum(cost, axis=0, dtype=jnp.uint32)
-        return until - cost, until[-1:]
     brick = row_index(cost.shape[0], cost)
     earlier = (row[:, None] == row[None]) & (brick[:, None] > brick[None])
     before = jnp.sum(jnp.where(earlier, cost[None], jnp.uint32(0)), axis=1, dtype=jnp.uint32)
-    return before, jnp.zeros_like(cost[:1])
+    return before, jnp.sum(cost, axis=0, keepdims=True, dtype=jnp.uint32)
 
 
 class AbstractCoordinators(eqx.Module):

@@ -1,16 +1,16 @@
 """Random words of 32 bits, which a cipher computes from a key and a counter (i, block).
 
 A word does not depend on earlier draws. Request i is therefore the same under every protocol and every setting (common
-random numbers). One cipher call outside the event loop returns two words.
+random numbers). One call of the cipher returns two words.
 """
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.random import threefry_2x32
 from jaxtyping import Array, Float, Int, Integer, UInt32
 
 from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import row_index
 from storagekit.core.int64_pair import product
 
 # Threefry-2x32: the parity word of the key, and two lists of rotations for four rounds each, used alternately
@@ -39,20 +39,12 @@ def words(
     tuple of two uint32 arrays, shape `[count, *batch]`
         The words.
     """
-
-    def one_lane(key, first):
-        counter = first.astype(jnp.uint32) + jnp.arange(count, dtype=jnp.uint32)
-        return threefry_2x32(key, jnp.concatenate([counter, jnp.full(count, block, jnp.uint32)]))
-
-    draw = one_lane
-    for _ in range(key.ndim - 1):
-        draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
-    drawn = draw(key, first)
-    return drawn[:count], drawn[count:]
+    counter = first + row_index(count, first)
+    return word_at(key, counter, jnp.full_like(counter, block, jnp.uint32))
 
 
 def word_at(
-    key: UInt32[AnyArray, "2 *batch"], counter: Int[AnyArray, "row *batch"], block: Int[AnyArray, "row *batch"]
+    key: UInt32[AnyArray, "2 *batch"], counter: Integer[AnyArray, "row *batch"], block: Integer[AnyArray, "row *batch"]
 ) -> tuple[UInt32[Array, "row *batch"], UInt32[Array, "row *batch"]]:
     """Return two random words of 32 bits for each counter and block.
 
@@ -68,15 +60,32 @@ def word_at(
     tuple of two uint32 arrays, shape `[row, *batch]`
         The words.
     """
+    shape = jnp.broadcast_shapes(key[:1].shape, counter.shape, block.shape)
+    counter, block = (jnp.broadcast_to(half, shape).astype(jnp.uint32) for half in (counter, block))
+    return jax.lax.platform_dependent(jnp.asarray(key), counter, block, cpu=_threefry_in_loop, default=threefry)
 
-    def one_lane(key, counter, block):
-        return threefry_2x32(key, jnp.concatenate([counter, block]).astype(jnp.uint32))
 
-    draw = one_lane
-    for _ in range(key.ndim - 1):
-        draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
-    drawn = draw(key, counter, block)
-    return drawn[: counter.shape[0]], drawn[counter.shape[0] :]
+def _threefry_in_loop(
+    key: UInt32[Array, "2 *batch"], counter: UInt32[Array, "row *batch"], block: UInt32[Array, "row *batch"]
+) -> tuple[UInt32[Array, "row *batch"], UInt32[Array, "row *batch"]]:
+    """Return the words of `threefry`, computed in a loop over the groups of rounds.
+
+    The loop stores the words. XLA would compute the rounds again for each operation that uses a word, and compile them
+    once more.
+    """
+    keys = key[1:], key[:1] ^ key[1:] ^ PARITY, key[:1]
+    turns = tuple(jnp.asarray(turns, jnp.uint32) for turns in ROTATIONS)
+
+    def group(number, carry):
+        one, other, (following, last, first), (now, later) = carry
+        for turn in now:
+            one = one + other
+            other = (other << turn | other >> (32 - turn)) ^ one
+        one, other = one + following, other + last + (number + 1).astype(jnp.uint32)
+        return one, other, (last, first, following), (later, now)
+
+    one, other, *_ = jax.lax.fori_loop(0, 5, group, (counter + key[:1], block + key[1:], keys, turns))
+    return one, other
 
 
 def threefry(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from storagekit.arbitration import PreselectionBids
-from storagekit.core.batching import nth_least, real
+from storagekit.core.batching import any_row, count, first_true, min_row, nth_least, real, stored, union
 from storagekit.dispatch import ARS
 
 COLUMN = arrays.arrays(np.float32, st.sampled_from([1, 4, 30]), elements=st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf]))
@@ -23,6 +23,48 @@ def test_nth_least_agrees_with_sorting_also_for_ties(column: np.ndarray, number:
     found = nth_least(values, jnp.full((1, 2), number, jnp.int32))
     expected = np.sort(column)[number - 1] if 1 <= number <= len(column) else np.inf
     np.testing.assert_array_equal(found, [[expected, expected]])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 31, 32, 33, 75, 80])
+def test_reductions_agree_with_numpy_for_any_number_of_rows(rows: int):
+    """In each run of the batch another row is decisive: the smallest, the only true one, the only one with a bit."""
+    words = np.random.default_rng(rows).integers(0, 2**32, (rows, rows), np.uint32)
+    alone = np.eye(rows, dtype=bool)
+
+    @jax.jit
+    def reduced(words, alone):
+        return (
+            min_row(jnp.where(alone, -1.0, words.astype(jnp.float32))),
+            any_row(alone),
+            count(alone),
+            first_true(alone)[0],
+            union(jnp.where(alone, words, jnp.uint32(0))),
+            count(words % 2 == 1),
+            union(words),
+        )
+
+    expected = -1, True, 1, np.arange(rows), words.diagonal(), np.sum(words % 2, axis=0), np.bitwise_or.reduce(words)
+    for found, value in zip(reduced(jnp.asarray(words), jnp.asarray(alone)), expected, strict=True):
+        np.testing.assert_array_equal(found, np.broadcast_to(value, (1, rows)))
+    nothing = jnp.zeros((rows, 2), bool)
+    assert not any_row(nothing).any() and (first_true(nothing)[0] == rows).all()
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_stored_values_keep_their_bits_and_their_types(batch: tuple[int, ...]):
+    some = jnp.arange(2 * np.prod(batch, dtype=int), dtype=jnp.float32).reshape(2, *batch)
+    values = {
+        "nan": some * jnp.nan,
+        "whole": (-some).astype(jnp.int32),
+        "mask": some > 0,
+        "word": some.view(jnp.uint32),
+    }
+    with jax.enable_x64(True):
+        values |= {"long": jnp.asarray(-some, jnp.int64) - 2**40, "fine": jnp.asarray(some, jnp.float64) / 3}
+        kept = jax.jit(stored)(values)
+    for name, value in values.items():
+        assert kept[name].dtype == value.dtype
+        assert np.asarray(kept[name]).tobytes() == np.asarray(value).tobytes(), name
 
 
 @pytest.mark.parametrize(
