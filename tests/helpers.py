@@ -92,9 +92,9 @@ def said_by_the_paper(spec: dict) -> set[float]:
     return found | {share / 100 for share in found}
 
 
-def asking(sector, sectors=1) -> Requests:
-    """Reads of `sectors` sectors at these addresses."""
-    sector = np.atleast_1d(np.asarray(sector, np.int32))
+def asking(sector, sectors=1, dtype=np.int32) -> Requests:
+    """Reads of `sectors` sectors at these addresses, which have the type `dtype`."""
+    sector = np.atleast_1d(np.asarray(sector, dtype))
     nothing = np.zeros(sector.shape, np.uint32)
     size = np.full(sector.shape, sectors, np.int32)
     return Requests(

@@ -28,7 +28,8 @@ class Still(OneKind):
         return 1
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
-        nowhere = sector * 0
+        # Addresses may have 64 bits, but the event loop carries 32 bits.
+        nowhere = (sector * 0).astype(np.int32)
         return Target(
             nowhere,
             nowhere,
@@ -145,7 +146,7 @@ class Flash(Still):
         For schedulers, all requests are on a single cylinder.
         """
         pages = (sector + count - 1) // self.page - sector // self.page + 1
-        return super().locate(sector, count)._replace(head=-(-pages // self.channels))
+        return super().locate(sector, count)._replace(head=-(-pages // self.channels).astype(np.int32))
 
     def per_wave(self, read: Bool[AnyArray, "*#row"] | bool) -> Float[AnyArray, "*#row"]:
         """Return the time in seconds to access one page on each channel in parallel.

@@ -314,13 +314,13 @@ class Runner:
             )
         say_if_late()
         announce_compilations()
+        self.wide = scenario.system.wide
         placement = scenario.system.placement.tabulated(scenario.system.drive)
         scenario = eqx.tree_at(lambda one: one.system.placement, scenario, placement)
         arrays, static = eqx.partition(scenario, eqx.is_array_like)
         self.static = Static(static)
         self.record = record
         self.devices = _divisor(key.shape[1], len(jax.devices())) if key.ndim > 1 else 1
-        self.wide = scenario.system.wide
         # the numbers are copied to the devices once, because a trace is large
         mesh = lane_mesh(self.devices)
         drawn = random_phases(key, scenario.system.drives)

@@ -129,7 +129,7 @@ class System(eqx.Module):
     @property
     def wide(self) -> bool:
         """Whether addresses of the system or of a drive need 64 bits in any run. It is known before compilation."""
-        return max(self.drive.largest, int(np.max(self.placement.capacity(self.drive)))) >= MOST_NARROW
+        return self.placement.address_limit(self.drive) >= MOST_NARROW
 
     @property
     def lasting_states(self) -> tuple[str, ...]:

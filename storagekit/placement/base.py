@@ -244,6 +244,13 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
     def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
         """Return the location of each request."""
 
+    def address_limit(self, drive: AbstractLayout) -> int:
+        """Return a number above every address of the layout: the addresses of its data, and those on its drives.
+
+        It is known before compilation. If the limit is 2^31 or more, the engine uses addresses of 64 bits.
+        """
+        return max(drive.largest, int(np.max(self.capacity(drive))))
+
     @property
     def longest(self) -> int | None:
         """Return the largest length of a request in sectors; None if only the capacity limits the length."""

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 from jaxtyping import Int
 
-from storagekit.core.batching import MOST_WHOLE
+from storagekit.core.batching import MOST_ADDRESS, MOST_WHOLE
 from storagekit.core.errors import InputError
-from storagekit.core.validation import COUNT, SECTORS, flag, instance_of, require, several, validate
+from storagekit.core.validation import COUNT, MOST_BITS, SECTORS, flag, instance_of, require, several, validate
 from storagekit.placement.striped import UNIT
 
 # Maximum number of segments: a table has a column for each.
@@ -200,12 +200,13 @@ def laid_out(
     ndarray of int32, shape `[3 * parts, segments]`
         Three rows for each part: its drive, its first sector on this drive, and 0. On a RAID 5 that is not serial, the
         rows are the first drive, the first sector of the data, and the number of drives. A missing part has a drive
-        number above the number of the last drive.
+        number above the number of the last drive. The type is int64 if a part ends above sector 2^31 - 1.
 
     Raises
     ------
     InputError
-        If a segment has more parts than there are nodes with space, or a part does not fit one disk of a serial node.
+        If a segment has more parts than there are nodes with space, a part does not fit one disk of a serial node, or a
+        node has 2^52 sectors or more.
     """
     require_segments(sum(volume.segments for volume in volumes))
     return _laid_out(nodes, volumes, wraps, spread)
@@ -216,12 +217,15 @@ def _laid_out(
     nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool, spread: bool
 ) -> Int[np.ndarray, "field segment"]:
     for at, node in enumerate(nodes):
-        if node.room > MOST_WHOLE:
-            raise InputError(f"node {at} has {node.room} sectors, which exceeds 32 bits: limit `sectors` of its disks")
+        if node.room >= MOST_ADDRESS:
+            raise InputError(
+                f"node {at} has {node.room} sectors of data: use fewer disks, or limit their `sectors`, so that a node "
+                f"has at most {MOST_ADDRESS - 1} sectors"
+            )
     firsts = [*accumulate((node.drives for node in nodes), initial=0)]
     fillings = [_Filling(node, wraps) for node in nodes]
     columns = [*accumulate((volume.segments for volume in volumes), initial=0)]
-    table = np.zeros((3 * max(volume.parts for volume in volumes), columns[-1]), np.int32)
+    table = np.zeros((3 * max(volume.parts for volume in volumes), columns[-1]), np.int64)
     table[::3] = firsts[-1]
     # Volumes with the most parts are placed first, before other volumes have filled the nodes.
     for number in sorted(range(len(volumes)), key=lambda number: -volumes[number].parts):
@@ -239,8 +243,9 @@ def _laid_out(
     sizes = np.repeat([volume.part for volume in volumes], [volume.segments for volume in volumes])
     for at, node in enumerate(nodes):
         here = (table[::3] >= firsts[at]) & (table[::3] < firsts[at + 1])
-        begins, their_sizes = table[1::3][here].astype(np.int64), np.broadcast_to(sizes, here.shape)[here]
-        table[1::3][here] = _on_disk(node, begins, their_sizes, spread)
+        table[1::3][here] = _on_disk(node, table[1::3][here], np.broadcast_to(sizes, here.shape)[here], spread)
+    if np.max(table[1::3] + sizes) <= MOST_WHOLE:
+        table = table.astype(np.int32)
     # All callers share this array, so that it must not be writable.
     table.flags.writeable = False
     return table
@@ -264,7 +269,10 @@ def _on_disk(
             f"a part of {np.max(sizes)} sectors on a serial node whose disks hold {room} sectors: use smaller segments"
         )
     if spread:
-        begins = begins * room // np.max(begins + sizes)
+        end = int(np.max(begins + sizes))
+        # The product of two addresses may need more than 64 bits. Python integers are exact, but slower.
+        product = begins * room if end * room < MOST_BITS else begins.astype(object) * room
+        begins = (product // end).astype(np.int64)
     return np.minimum(begins, room - sizes) if node.serial else begins
 
 

@@ -246,6 +246,11 @@ class Segments(AbstractPlacement):
         # Computed on the host in 64 bits, so that the engine can reject a capacity that it cannot address.
         return np.int64(sum(volume.sectors for volume in self.volumes))
 
+    def address_limit(self, drive: AbstractLayout) -> int:
+        # On a RAID 5, the addresses of the table count the data of all drives.
+        longest = max(volume.part for volume in self.volumes)
+        return max(super().address_limit(drive), int(np.max(self._table(drive)[1::3])) + longest)
+
     def locate(self, drive: AbstractLayout, requests: Requests) -> Pieces:
         tables = self._tables(drive) if self.tables is None else self.tables
         inside, none, shape = self._inside(tables, requests), int(self.drives), requests.sector.shape
@@ -323,7 +328,8 @@ class Segments(AbstractPlacement):
         blocks = (inside + length - 1) // block - begin + 1
         whole = tables.whole_blocks & (needed > 1)
         first, count = jnp.where(whole, begin * each, first), jnp.where(whole, blocks * each, count)
-        return _Inside(before + number, first, count, needed)
+        # Addresses may have 64 bits, but the event loop carries 32 bits.
+        return _Inside(before + number, first, count.astype(np.int32), needed)
 
     def _tables(self, drive: AbstractLayout) -> _Tables:
         segments = addresses(self._table(drive))

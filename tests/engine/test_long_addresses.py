@@ -16,7 +16,18 @@ from storagekit.dispatch import ARS, DSPTF, Hashing, NearestIdle
 from storagekit.drive import Drive, Mixed, load_drive
 from storagekit.engine import Scenario, System, system
 from storagekit.engine.run import addressed
-from storagekit.placement import RAID5, Coded, Declustered, ParityGroups, Replicas, SRMirror, Striped
+from storagekit.placement import (
+    RAID5,
+    Coded,
+    Declustered,
+    Node,
+    ParityGroups,
+    Replicas,
+    Segments,
+    SRMirror,
+    Striped,
+    Volume,
+)
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import replay, simulate
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Threads
@@ -44,6 +55,13 @@ def delayed(drive: Drive) -> System:
     return System(drive, SRMirror(2, 2, 2), NearestIdle(), SATF(), Background(8, most=64), slots=16)
 
 
+def on_nodes(drive: Drive) -> System:
+    """Copies and fragments that are spread over nodes of unequal drives, one of them a RAID 5."""
+    segment, nodes = drive.capacity // 2**12 * 128, (Node(2), Node(3, raid5=True), Node(2, serial=True), Node(1))
+    copies, coded = Volume(16 * segment, segment, 2), Volume(17 * segment, segment, 3, 2)
+    return System(drive, Segments(nodes, [copies, coded], spread=True), ARS(), SATF(), slots=32)
+
+
 SYSTEMS = {
     "mirrors, delayed writes": delayed,
     "RAID 5": lambda drive: System(drive, RAID5(4), Hashing(), SATF(), slots=16),
@@ -51,6 +69,7 @@ SYSTEMS = {
     "declustered, caches in bricks": lambda drive: System(
         drive, Declustered(8, 2), Hashing(), SATF(), cache=CACHE, slots=16
     ),
+    "segments on nodes": on_nodes,
     "copies, D-SPTF": lambda drive: System(drive, Replicas(3), DSPTF(1e-4), SATF(), FirstCopy(), slots=32),
 }
 

@@ -19,14 +19,15 @@ from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
 from storagekit.core.units import MB, SECTOR
-from storagekit.dispatch import Broadcast
-from storagekit.drive import Mixed, ideal_drive, load_drive
+from storagekit.dispatch import ARS, Broadcast
+from storagekit.drive import Mixed, RateServer, ideal_drive, load_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
+from storagekit.engine.run import addressed
 from storagekit.placement import RAID5, Node, Segments, Volume, cut, laid_out
 from storagekit.schedule import FCFS, SATF
-from storagekit.simulation import STANDARD, simulate
+from storagekit.simulation import STANDARD, replay, simulate
 from storagekit.simulation.measures import sums_of
-from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Requests
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Requests, VolumeRequests
 from storagekit.workload.trace import request_trace
 
 # A track is so long that a drive has four of them, without skew: cylinder and angle give the address.
@@ -581,8 +582,178 @@ def fitted(nodes, **more) -> System:
     return System(DRIVE, Segments(nodes, [Volume(1280, 128, 1)]), Broadcast(), FCFS(), slots=4, **more)
 
 
-def test_a_node_too_large_for_an_address_raises():
-    large = Mixed([load_drive("deskstar7k400")], [0] * 9)
-    layout = Segments([Node(9, True)], [Volume(128, 128, 1)])
-    assert_refused(lambda: layout.capacity(large), "node 0 has 62513.* sectors, which exceeds 32 bits")
-    assert int(Segments([Node(9, True, 10**8)], [Volume(128, 128, 1)]).capacity(large)) == 128
+def test_the_limit_of_a_node_is_that_of_addresses():
+    """Accept a node of 2^52 - 512 sectors of data, and reject a node of one more row of stripe units."""
+    large = RateServer(1e6, 2**50)
+    assert int(Segments([Node(5, True)], [Volume(128, 128, 1)]).capacity(large)) == 128
+    for node, held in ((Node(5, True, 2**50 + 128), 2**52), (Node(6, True), 5 * (2**50 - 128)), (Node(1), 2**52)):
+        drive = RateServer(1e6, max(node.sectors or 0, 2**52 if node.disks == 1 else 2**50))
+        assert_refused(
+            lambda node=node, drive=drive: Segments([node], [Volume(128, 128, 1)]).capacity(drive),
+            f"node 0 has {held} sectors of data: use fewer disks, or limit their `sectors`, so that a node has at most "
+            "4503599627370495 sectors",
+        )
+
+
+class Addressed(RateServer):
+    """A drive whose locations are the addresses themselves."""
+
+    def locate(self, sector, count):
+        return super().locate(sector, count)._replace(sector=sector, count=count)
+
+
+TWENTY_TB = Addressed(1e6, 39_062_500_000)
+PLENTY = tuple(Node(disks, raid5=disks == 4, sectors=TWENTY_TB.capacity) for disks in (2, 4, 2, 1))
+LARGE_PARTS = (2, 1), (3, 2)
+
+
+@st.composite
+def large_volumes(draw) -> tuple[Volume, ...]:
+    """Draw copies and fragments in up to 12 segments, each with parts of 10 GB to 2 TB, which the nodes hold."""
+
+    def volume(parts: int, needed: int, most: int) -> Volume:
+        block = needed * draw(st.integers(1, 2**12))
+        least, largest = -(-2 * 10**7 // (block // needed)), 4 * 10**9 // (block // needed)
+        segment = block * draw(st.integers(least, largest))
+        blocks = (draw(st.integers(0, most - 1)) * segment + block * draw(st.integers(1, segment // block))) // block
+        return Volume(block * blocks, segment, parts, needed, block)
+
+    # A drive holds at least nine parts, and the fourth node has one drive.
+    return tuple(volume(*parts, most) for parts, most in zip(LARGE_PARTS, (5, 4), strict=True))
+
+
+@jax.jit
+def located_on_large(layout: Segments, requests: Requests) -> tuple:
+    place = layout.locate(TWENTY_TB, requests)
+    numbers = [jnp.full(requests.sector.shape, part, jnp.int32) for part in range(int(layout.parts))]
+    drives = [layout.drive_of(number, place) for number in numbers]
+    targets = [layout.target_on(number, place) for number in numbers]
+    return layout.parts_of(place), drives, [one.sector for one in targets], [one.count for one in targets]
+
+
+@settings(max_examples=40, derandomize=True)
+@given(large_volumes(), st.booleans(), st.integers(0, 2**32))
+def test_parts_on_nodes_of_20_tb_drives_lie_where_plain_integers_find_them(volumes, whole_blocks, seed):
+    """Drives and addresses agree for random sectors and for the first and the last block of each segment."""
+    layout = Segments(PLENTY, volumes, whole_blocks=whole_blocks)
+    reference = ReferenceLayout(PLENTY, volumes, False, whole_blocks)
+    draw, capacity = np.random.default_rng(seed), int(layout.capacity(TWENTY_TB))
+    edges = np.cumsum([0, *(size for volume in volumes for size in segment_sizes(volume))])
+    sector = np.append(edges[:-1], edges[1:] - 1)
+    sector = np.append(sector, draw.integers(0, capacity, LENGTH - sector.size))
+    sectors, read = draw.integers(1, 300, LENGTH).astype(np.int32), draw.random(LENGTH) < 0.5
+    with addressed(True):
+        requests = asking(sector, dtype=np.int64)._replace(sectors=sectors, read=read)
+        parts, drives, addresses, counts = map(np.asarray, located_on_large(layout.tabulated(TWENTY_TB), requests))
+    most = max(volume.parts for volume in volumes)
+    for i in range(LENGTH):
+        _, found = reference.find(int(sector[i]), int(sectors[i]), bool(read[i]))
+        data = {part: (drive, at, count) for part, (drive, at, _, count) in enumerate(found)}
+        parity = {most + part: (one[2], *one[1::2]) for part, one in enumerate(found) if one[2] is not None}
+        there = {part for part in range(2 * most) if int(parts[i]) >> part & 1}
+        assert {part: (drives[part, i], addresses[part, i], counts[part, i]) for part in there} == data | parity
+        assert all(at >= 0 and at + count <= TWENTY_TB.capacity for _, at, count in data.values())
+
+
+def segment_sizes(volume: Volume) -> list[int]:
+    """Return the number of sectors of each segment."""
+    return [min(volume.segment, volume.sectors - first) for first in range(0, volume.sectors, volume.segment)]
+
+
+@settings(max_examples=40, derandomize=True)
+@given(large_volumes(), st.booleans(), st.booleans())
+def test_no_two_parts_on_nodes_of_20_tb_drives_share_a_sector(volumes, spread, serial):
+    """Every part lies within its drive, or within the data of its RAID 5, and begins where plain integers put it."""
+    nodes = tuple(replace(node, serial=serial and not node.raid5) for node in PLENTY)
+    packed, table = laid_out(nodes, volumes, False), laid_out(nodes, volumes, False, spread)
+    ends = np.cumsum([node.drives for node in nodes])
+    size = np.repeat([volume.part for volume in volumes], [volume.segments for volume in volumes])
+    for at, node in enumerate(nodes):
+        here = np.searchsorted(ends, packed[::3], "right") == at
+        before, sizes = packed[1::3][here].tolist(), np.broadcast_to(size, here.shape)[here].tolist()
+        last = max((begin + length for begin, length in zip(before, sizes, strict=True)), default=0)
+        expected = [begin * node.room // last if spread else begin for begin in before]
+        if node.serial:
+            # All disks of the node are one drive, so that parts on different disks may share addresses.
+            expected = [min(begin, node.room - length) for begin, length in zip(expected, sizes, strict=True)]
+        assert table[1::3][here].tolist() == expected
+        spans = sorted(zip(table[::3][here].tolist(), expected, sizes, strict=True))
+        assert all(begin >= 0 and begin + length <= node.room for _, begin, length in spans)
+        for (drive, begin, length), (other, follows, _) in itertools.pairwise(spans):
+            assert node.serial or drive != other or begin + length <= follows
+
+
+def test_the_type_of_a_table_is_that_of_its_addresses():
+    """A part that ends at sector 2^31 - 1 has an address of 32 bits; one more sector needs 64 bits."""
+    for end, kind in ((2**31 - 1, np.int32), (2**31, np.int64)):
+        assert laid_out((Node(1, sectors=end),), (Volume(end, end, 1, block=1),), False).dtype == kind
+        # Little data at the start of a larger drive need no more.
+        assert laid_out((Node(1, sectors=2**40),), (Volume(end, end, 1, block=1),), False).dtype == kind
+
+
+DESKSTARS = Mixed([load_drive("deskstar7k400")], [0] * 18)
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_addresses_have_64_bits_if_the_data_of_a_raid_5_reach_so_far(spread):
+    """Nine drives of 400 GB are a RAID 5 of 3.2 TB; addresses within it exceed 32 bits if the data are spread over it."""
+    layout = Segments([Node(9, True)] * 2, [Volume(2**22, 2**18, 2)], spread=spread)
+    assert System(DESKSTARS, layout, Broadcast(), FCFS()).wide == spread
+
+
+def test_a_raid_5_with_more_data_than_its_drives_have_addresses_serves_the_end_of_its_data():
+    """The first and the last sectors of spread data lie on different drives, whose arms start at cylinder 0."""
+    deskstar, volume = load_drive("deskstar7k400"), Volume(2**22, 2**18, 1)
+    layout = Segments([Node(9, True)], [volume], spread=True)
+    begin = laid_out(layout.on(DESKSTARS).nodes, layout.volumes, False, True)[1].tolist()
+    assert begin[0] == 0 and max(begin) == begin[-1] > 2**32
+    last = begin[-1] + volume.segment - 16
+    row, rest = divmod(last, 8 * UNIT)
+    drive = (9 - 1 - row + 1 + rest // UNIT) % 9
+    there = deskstar.locate(np.int64(row * UNIT + rest % UNIT), np.int64(8))
+    trace = request_trace([0.0, 9.0], [0, 0], [0, (volume.sectors - 16) * SECTOR], [4096, 4096], [True, True])
+    seen = replay(trace, System(DESKSTARS, layout, Broadcast(), FCFS()))
+    stroke = float(deskstar.seek(there.cylinder)) + 2 * float(deskstar.overhead)
+    assert float(seen.seek) == pytest.approx(stroke / 2, rel=1e-3)
+    assert np.nonzero(seen.utilization.values > 0)[0].tolist() == sorted({0, drive})
+
+
+TWELVE = tuple(Node(2) for _ in range(12))
+NEARLINE = load_drive("toshiba_mg10_20tb")
+
+
+def full_of(drive, parts: int = 4, **more) -> Segments:
+    """Return 12 nodes of two drives, which are full of segments in one part."""
+    segment = drive.capacity // parts // UNIT * UNIT
+    return Segments(TWELVE, [Volume(24 * parts * segment, segment, 1)], **more)
+
+
+def test_requests_reach_the_end_of_each_drive_of_twelve_large_nodes():
+    """A request is at the start of a drive, and the next is at the end of the same drive, a full stroke away."""
+    layout = full_of(NEARLINE).on(NEARLINE)
+    assert int(layout.capacity(NEARLINE)) * SECTOR > 479e12
+    table, segment = laid_out(layout.nodes, layout.volumes, False), layout.volumes[0].segment
+    assert table[1].max() > 2**34
+    for drive in (0, 11, 23):
+        (here,) = np.nonzero(table[0] == drive)
+        first, last = here[np.argmin(table[1][here])], here[np.argmax(table[1][here])]
+        offset = [int(first) * segment * SECTOR, (int(last + 1) * segment - 16) * SECTOR]
+        trace = request_trace([0.0, 9.0], [0, 0], offset, [4096, 4096], [True, True])
+        seen = replay(trace, System(NEARLINE, layout, Broadcast(), FCFS()))
+        stroke = float(NEARLINE.seek(NEARLINE.cylinders - 1)) + float(NEARLINE.overhead)
+        assert float(seen.seek) == pytest.approx((stroke + float(NEARLINE.overhead)) / 2, rel=1e-3)
+        assert np.nonzero(seen.utilization.values > 0)[0].tolist() == [drive]
+
+
+def test_twelve_large_nodes_complete_their_requests():
+    """Copies and fragments of 180 TB on 12 nodes of two 20 TB drives, dispatched by ARS: every drive works."""
+    segment = 2**25
+    copies, coded = Volume(3500 * segment, segment, 3), Volume(7000 * segment, segment, 4, 2)
+    layout = Segments(TWELVE, [copies, coded], spread=True)
+    its = System(NEARLINE, layout, ARS(clients=4), FCFS(), slots=32)
+    assert its.wide and int(layout.capacity(NEARLINE)) * SECTOR > 180e12
+    volumes = [copies.sectors, coded.sectors]
+    requests = VolumeRequests(FixedSize(64 * 1024), 0.7, volumes=volumes, shares=[0.5, 0.5], clients=4)
+    seen = simulate(Scenario(its, ClosedLoop(requests, 16)), requests=2000)
+    assert float(seen.requests) >= 1900 and np.all(seen.utilization > 0)
+    assert 6e-3 < float(seen.seek) < 9e-3
