@@ -57,10 +57,13 @@ def simulated(
     return [np.array(each) for each in found]
 
 
-def closed_loop(latency: float, busy: float, units: int, outstanding: int, requests: int, seed: int):
+def closed_loop(
+    latency: float, busy: float, units: int, outstanding: int, requests: int, seed: int, constant: bool = False
+):
     """Return the completion times and the response times of a constant number of outstanding one-page requests.
 
-    A request is at a unit for an exponential time with the mean `busy`, and outside of it for `latency` - `busy`.
+    A request is at a unit for an exponential time with the mean `busy`, or for the time `busy` if it is `constant`, and
+    outside of it for `latency` - `busy`.
     """
     random = np.random.default_rng(seed)
     free = [0.0] * units
@@ -71,7 +74,7 @@ def closed_loop(latency: float, busy: float, units: int, outstanding: int, reque
     for _ in range(requests):
         time, number = heapq.heappop(events)
         unit = int(random.integers(units))
-        done = max(time, free[unit]) + random.exponential(busy)
+        done = max(time, free[unit]) + (busy if constant else random.exponential(busy))
         free[unit] = done
         ends.append(done + latency - busy)
         times.append(done + latency - busy - time)

@@ -1,5 +1,6 @@
 """Drives without mechanics: flash memory, and a single server whose service time is the size divided by the rate."""
 
+from dataclasses import replace
 from functools import partial
 
 import equinox as eqx
@@ -9,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
-from storagekit.core.validation import AMOUNT, COUNT, POSITIVE, SECTORS, SPAN
+from storagekit.core.validation import AMOUNT, COUNT, POSITIVE, SECTORS, SPAN, Count, require, validate
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.slowed import Slowed
 
@@ -113,7 +114,8 @@ class Flash(Still):
     Notes
     -----
     The model does not store the location of data. Every write includes the long-run average time for erasing blocks and
-    moving pages. Requests that a real drive would serve in parallel are served one after the other.
+    moving pages. As a single drive, all channels serve the same request, and requests are served one after the other.
+    With `channel_group`, groups of channels serve different requests at the same time.
 
     Examples
     --------
@@ -139,6 +141,49 @@ class Flash(Still):
         for name in ("read_page", "program_page", "erase_block", "overhead"):
             SPAN.each(name, getattr(self, name))
         AMOUNT.each("amplification above 1", self.amplification - 1)
+
+    @validate
+    def channel_group(self, groups: Count) -> "Flash":
+        """Return one of several equal groups of channels as a separate drive.
+
+        Parameters
+        ----------
+        groups : int
+            Number of groups, a divisor of `channels`.
+
+        Returns
+        -------
+        Flash
+            The group: a share of the channels and of the capacity, with the same times.
+
+        Raises
+        ------
+        InputError
+            If `groups` does not divide `channels`.
+
+        Notes
+        -----
+        A system in which each SSD serves as many requests at a time as it has groups is a layout of bricks:
+        `Bricks(layout, groups, unit)`, where each drive of `layout` is an SSD. Stripe units are placed on the groups in
+        rotation, so that the address of a request determines its group. With stripe units of as many pages as a group has
+        channels, a request within a unit is accessed in one step. A longer request occupies only its first group, for
+        several steps. The groups do not share the connection to the host: each transfers at `rate`. The model is therefore
+        not valid for loads that exceed the `rate` of the SSD.
+
+        Examples
+        --------
+        >>> import storagekit as sk
+        >>> ssd = sk.drive.Flash(rate=4e6, read_page=60e-6, program_page=600e-6, erase_block=5e-3, page=8)
+        >>> mirror = sk.placement.Bricks(sk.placement.Replicas(2), 8, unit=8)
+        >>> system = sk.System(ssd.channel_group(8), mirror, sk.dispatch.Hashing(), sk.schedule.FCFS())
+        >>> reads = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+        >>> seen = sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(reads, outstanding=64)), requests=20_000)
+        >>> one_by_one = 2 / (60e-6 + 8 / 4e6)
+        >>> f"{float(seen.request_rate) / one_by_one:.0f} times the reads of two SSDs that serve one request at a time"
+        '7 times the reads of two SSDs that serve one request at a time'
+        """
+        require(self.channels % groups == 0, "groups", groups, f"a divisor of {self.channels}, the number of channels")
+        return replace(self, channels=self.channels // groups, capacity=self.capacity // groups)
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
         """Return the location of a request. Its field `head` is the number of pages that the busiest channel accesses.

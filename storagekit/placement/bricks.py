@@ -49,6 +49,8 @@ class Bricks(AbstractPlacement):
     -----
     In a brick, the stripe units are placed on the drives in rotation (RAID 0). A request is on the drive of its first
     sector.
+
+    A brick can also be one SSD, whose drives are groups of its channels (see `Flash.channel_group`).
     """
 
     across: AbstractPlacement
@@ -139,6 +141,9 @@ class Bricks(AbstractPlacement):
         rows = self.across.capacity(drive) // self.unit
         return (rows - (rows > 1)) * self.unit * self.disks
 
+    def address_limit(self, drive: AbstractLayout) -> int:
+        return max(super().address_limit(drive), self.across.address_limit(drive))
+
     def locate(self, drive: AbstractLayout, requests: Requests) -> Inside:
         unit = requests.sector // self.unit
         first = unit // self.disks * self.unit + requests.sector % self.unit
@@ -152,6 +157,13 @@ class Bricks(AbstractPlacement):
         index: int | Int[AnyArray, "*#row"],
     ) -> Target:
         return self.across.replica(drive, target, part, index)
+
+    @property
+    def reads_before_writes(self):
+        return self.across.reads_before_writes
+
+    def parts_read_first(self, place: Inside):
+        return self.across.parts_read_first(place.across)
 
     def companions(self, parts: UInt32[Array, "*row"], place: Inside):
         return self.across.companions(parts, place.across)

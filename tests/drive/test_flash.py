@@ -5,10 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import assert_refused
+from ssd_simulation import closed_loop
 
 import storagekit as sk
 from storagekit.drive import Arm, Flash
 from storagekit.engine.run import addressed
+from storagekit.write import Claimed
 
 # 16 KB pages, two at a time; 1 us per sector to the host; 0.01 + 0.05 ms per read page; a written page 2 x (0.4 + 0.1)
 # + 0.05 ms
@@ -74,6 +76,76 @@ def test_flash_of_20_tb_serves_a_closed_loop_at_its_service_rate():
         there = large.locate(large.capacity - count, count)
     assert there.head.tolist() == [1, 2, 2]
     assert {leaf.dtype.itemsize for leaf in jax.tree.leaves(there)} == {4}
+
+
+# 16 KB pages, eight channels; a read of one page takes 0.02 + 0.05 ms, and 1 us for each sector
+SSD = Flash(1e6, 50e-6, 400e-6, 6.4e-3, overhead=20e-6, page=32, channels=8, block=64, capacity=2**24)
+
+
+def reads_a_second(drive: Flash, layout, outstanding: int, sectors: int = 8, **more) -> float:
+    """The rate of reads in a closed loop, of all drives together."""
+    system = sk.System(drive, layout, sk.dispatch.Hashing(), sk.schedule.FCFS(), slots=32, **more)
+    requests = sk.workload.RandomRequests(sk.workload.FixedSize(sectors * 512), 1.0, alignment=sectors)
+    loop = sk.workload.ClosedLoop(requests, outstanding=outstanding)
+    return float(sk.simulate(sk.Scenario(system, loop), requests=20_000).request_rate)
+
+
+@pytest.mark.parametrize(("groups", "sectors"), [(8, 8), (4, 64)])
+def test_groups_of_channels_serve_different_requests_at_the_same_time(groups, sectors):
+    """A group accesses a request within a stripe unit in one step. An independent program has a queue for each group.
+
+    With 1, 8 and 32 outstanding requests, both have the same rate within four standard errors.
+    """
+    layout = sk.placement.Bricks(sk.placement.Replicas(1), groups, unit=32 * 8 // groups)
+    one, seconds = SSD.channel_group(groups), 70e-6 + sectors * 1e-6
+    assert (one.channels, one.capacity) == (8 // groups, 2**24 // groups)
+    rates = []
+    for outstanding in (1, 8, 32):
+        rate = reads_a_second(one, layout, outstanding, sectors)
+        ends, _ = closed_loop(seconds, seconds, groups, outstanding, 20_000, 1, constant=True)
+        blocks = 1000 / np.diff(np.sort(ends)[::1000])
+        error = blocks.std() / np.sqrt(blocks.size)
+        assert rate == pytest.approx(blocks.mean(), abs=4 * np.sqrt(2) * error + 2e-4 * rate)
+        rates.append(rate * seconds)
+    # one outstanding request uses one group; 32 requests keep all groups busy for most of the time
+    assert rates[0] == pytest.approx(1, rel=1e-3) and 0.85 * groups < rates[2] < groups
+
+
+def test_without_groups_requests_are_served_one_after_the_other():
+    layout = sk.placement.Replicas(1)
+    for outstanding in (1, 8):
+        assert reads_a_second(SSD, layout, outstanding) == pytest.approx(1 / 78e-6, rel=1e-3)
+
+
+def test_copies_that_a_free_channel_may_serve_are_a_queue_with_several_servers():
+    """Eight channels with one queue, from which a free channel takes the next request, serve min(N, 8) requests at a time."""
+    layout, one = sk.placement.Replicas(8), SSD.channel_group(8)
+    system = [sk.System(one, layout, sk.dispatch.Broadcast(), sk.schedule.FCFS(), Claimed(), slots=16)] * 3
+    requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), 1.0)
+    for its, outstanding in zip(system, (1, 6, 12), strict=True):
+        loop = sk.workload.ClosedLoop(requests, outstanding=outstanding)
+        rate = float(sk.simulate(sk.Scenario(its, loop), requests=5000).request_rate)
+        assert rate == pytest.approx(min(outstanding, 8) / 78e-6, rel=2e-3)
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_an_array_of_ssds_with_groups_reads_before_it_writes_parity(groups):
+    """A small write on RAID 5 reads the old data and parity at the same time, and then writes both: 78 us and 528 us."""
+    layout = sk.placement.Bricks(sk.placement.RAID5(4, 32), groups, unit=32)
+    system = sk.System(SSD.channel_group(groups), layout, sk.dispatch.Hashing(), sk.schedule.FCFS(), slots=4)
+    writes = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=0.0)
+    seen = sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(writes, outstanding=1)), requests=500)
+    written = 20e-6 + (400e-6 + 6.4e-3 / 64) + 8e-6
+    assert float(seen.response) == pytest.approx(78e-6 + written, rel=1e-3)
+    assert float(seen.utilization.sum()) == pytest.approx(2, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [(3, "groups 3: it must be a divisor of 8, the number of channels"), (0, "groups 0: give a whole number")],
+)
+def test_impossible_groups_are_rejected(groups, message):
+    assert_refused(lambda: SSD.channel_group(groups), message)
 
 
 @pytest.mark.parametrize(

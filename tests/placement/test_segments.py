@@ -23,7 +23,7 @@ from storagekit.dispatch import ARS, Broadcast
 from storagekit.drive import Mixed, RateServer, ideal_drive, load_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
 from storagekit.engine.run import addressed
-from storagekit.placement import RAID5, Node, Segments, Volume, cut, laid_out
+from storagekit.placement import RAID5, Bricks, Node, Segments, Volume, cut, laid_out
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import STANDARD, replay, simulate
 from storagekit.simulation.measures import sums_of
@@ -699,6 +699,7 @@ def test_addresses_have_64_bits_if_the_data_of_a_raid_5_reach_so_far(spread):
     """Nine drives of 400 GB are a RAID 5 of 3.2 TB; addresses within it exceed 32 bits if the data are spread over it."""
     layout = Segments([Node(9, True)] * 2, [Volume(2**22, 2**18, 2)], spread=spread)
     assert System(DESKSTARS, layout, Broadcast(), FCFS()).wide == spread
+    assert System(DESKSTARS, Bricks(layout, 1), Broadcast(), FCFS()).wide == spread
 
 
 def test_a_raid_5_with_more_data_than_its_drives_have_addresses_serves_the_end_of_its_data():

@@ -19,6 +19,11 @@ def atlas():
     return sk.load_drive("atlas10k")
 
 
+@cache
+def flash():
+    return sk.drive.Flash(rate=1e6, read_page=60e-6, program_page=600e-6, erase_block=5e-3)
+
+
 NVME = {
     "name": "nvme", "size": 3.84e12, "read_rate": 1e6, "write_rate": 180e3, "read_bandwidth": 6.8e9, "write_bandwidth": 4e9,
     "read_latency": 80e-6, "write_latency": 20e-6, "units": 80, "endurance": 7e15, "buffered": True,
@@ -126,6 +131,7 @@ VALID_CALLS = {
             "capacity": 2**30,
         }
     ),
+    "drive.Flash.channel_group": ValidCall(lambda: {"groups": 4}, through=method_of(flash, "channel_group")),
     "drive.LinearSeek": ValidCall(lambda: {"full": 0.01, "cylinders": 1000}),
     "drive.Mixed": ValidCall(lambda: {"members": [atlas(), atlas()], "kinds": [0, 1, 1]}),
     "drive.NoBuffer": ValidCall(),
