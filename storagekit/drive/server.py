@@ -167,8 +167,10 @@ class Flash(Still):
         `Bricks(layout, groups, unit)`, where each drive of `layout` is an SSD. Stripe units are placed on the groups in
         rotation, so that the address of a request determines its group. With stripe units of as many pages as a group has
         channels, a request within a unit is accessed in one step. A longer request occupies only its first group, for
-        several steps. The groups do not share the connection to the host: each transfers at `rate`. The model is therefore
-        not valid for loads that exceed the `rate` of the SSD.
+        several steps. Only on a single SSD, as `Striped(groups, unit)`, all groups that a request touches serve it together.
+
+        The groups do not share the connection to the host: each transfers at `rate`. The model is therefore not valid for
+        loads that exceed the `rate` of the SSD.
 
         Examples
         --------

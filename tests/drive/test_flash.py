@@ -111,6 +111,14 @@ def test_groups_of_channels_serve_different_requests_at_the_same_time(groups, se
     assert rates[0] == pytest.approx(1, rel=1e-3) and 0.85 * groups < rates[2] < groups
 
 
+def test_a_long_request_occupies_one_group_of_a_brick_or_is_divided_among_the_groups_of_a_single_ssd():
+    """A read of four pages takes four steps on one channel, 20 + 4 x 50 + 128 us, or one step on each of four channels."""
+    one = SSD.channel_group(8)
+    layouts = sk.placement.Bricks(sk.placement.Replicas(1), 8, unit=32), sk.placement.Striped(8, 32)
+    for layout, seconds in zip(layouts, (348e-6, 102e-6), strict=True):
+        assert reads_a_second(one, layout, 1, sectors=128) == pytest.approx(1 / seconds, rel=1e-3)
+
+
 def test_without_groups_requests_are_served_one_after_the_other():
     layout = sk.placement.Replicas(1)
     for outstanding in (1, 8):
