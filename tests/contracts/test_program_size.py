@@ -1,12 +1,13 @@
-"""The compiled program of every component stays small.
+"""The compiled program and the state of every component stay small.
 
 XLA's CPU compiler repeats a fused expression wherever it is used under another index. So one component can multiply the
 code of all its inputs: `dispatch.Central` once took 140 seconds and 4.7 GB to compile. These tests measure the machine
-code without optimization, which is quick to make and proportional to the optimizer's input.
+code without optimization, which is quick to make and proportional to the optimizer's input. With `-s` they print the sizes.
 """
 
 import random
 
+import jax
 import pytest
 from helpers import slow_but
 from jax.experimental.serialize_executable import serialize
@@ -14,8 +15,8 @@ from random_systems import MAKERS, SMALL, Draws
 
 from storagekit.dispatch import AbstractDispatch, Hashing, Preselection
 from storagekit.drive import AbstractDrive, load_drive
-from storagekit.engine import Record, Scenario, System, stack
-from storagekit.engine.run import Runner, _advance
+from storagekit.engine import Record, Scenario, System, keys, stack
+from storagekit.engine.run import Runner, _advance, begin
 from storagekit.papers.ars.cluster import PROTOCOLS, RANDOMIZED, cluster, layout, synthetic
 from storagekit.placement import AbstractPlacement, Replicas
 from storagekit.queue import AbstractQueue
@@ -28,6 +29,10 @@ from storagekit.write import AbstractWrite, AllCopies
 # Largest allowed size of a component's program, relative to the plainest component in the same system. Measured: 0.8 to
 # 2.0 with four bricks.
 MOST, MOST_OF_CLUSTER = 3.0, 2.0
+# Largest allowed state of a run in bytes, with 16 slots and four bricks. The plainest system has 1,328.
+MOST_STATE = 3_000
+# Components with a table: LARD's addresses and their nodes, ARS's views of the clients, writes that are not yet on disk.
+WITH_TABLE = {"LARD": 18_000, "ARS": 5_500, "Background": 6_500, "Committed": 5_500}
 # abstract classes of components, and their arguments of System
 KINDS = {
     AbstractDrive: "drive",
@@ -69,6 +74,20 @@ def plain(**components) -> Scenario:
     return Scenario(System(**chosen, slots=16), ClosedLoop(requests, 8))
 
 
+def plain_with(kind: type, name: str) -> Scenario:
+    """Return the plain system with a component."""
+    draws = Draws(0, random.Random(0), random.Random(0), drives=4, bricks=4, spare=3)
+    return plain(**PARTNERS.get(name, {}), **{KINDS[kind]: MAKERS[kind][name](draws)})
+
+
+@pytest.mark.parametrize(("kind", "name"), COMPONENTS, ids=lambda value: KINDS.get(value, value))
+def test_the_state_of_a_run_stays_small(kind, name):
+    state = jax.eval_shape(begin, plain_with(kind, name), keys([0])[:, 0]).state
+    needed = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+    print(f"{KINDS[kind]} {name}: state of {needed:,} bytes")
+    assert 1_000 < needed < WITH_TABLE.get(name, MOST_STATE)
+
+
 @pytest.fixture(scope="module")
 def smallest() -> int:
     return size(plain())
@@ -76,9 +95,9 @@ def smallest() -> int:
 
 @pytest.mark.parametrize(("kind", "name"), slow_but(COMPARING, COMPONENTS), ids=lambda value: KINDS.get(value, value))
 def test_a_component_does_not_multiply_the_program(smallest, kind, name):
-    draws = Draws(0, random.Random(0), random.Random(0), drives=4, bricks=4, spare=3)
-    scenario = plain(**PARTNERS.get(name, {}), **{KINDS[kind]: MAKERS[kind][name](draws)})
-    assert size(scenario) < MOST * smallest
+    program = size(plain_with(kind, name))
+    print(f"{KINDS[kind]} {name}: program of {program:,} bytes, {program / smallest:.2f} of the plainest")
+    assert program < MOST * smallest
 
 
 @pytest.fixture(scope="module")
