@@ -16,10 +16,12 @@ from storagekit.engine.system import Scenario
 
 # larger arrays are equal only if they are the same object, because comparing traces takes too long
 LARGE = 2**17
-# Largest number of runs of a batch on each CPU device, and largest total number of slots of these runs. With twice as
-# many runs, each run takes 1 to 8% less time. But many sweeps have fewer runs, and a padding run takes as much time as
-# any other run.
-LANES, TOGETHER = 16, 4096
+# Number of runs of a batch on each CPU device: usually, and if there are enough runs for `FULL` batches of the larger
+# number. With 64 runs, each run takes 0.3 to 0.5 of the time with 48 slots and more, and 0.8 with 16 slots. But many
+# sweeps have fewer runs: a padding run takes as much time as any other run, and each number needs its own compilation.
+LANES, MANY_LANES, FULL = 16, 64, 4
+# largest total number of slots of these runs
+TOGETHER = 4096
 # number of chunks of events between two reports of progress
 STRIDE = 8
 # limits of the number of requests
@@ -148,13 +150,16 @@ def width(runs: Count, slots: Count = 64) -> int:
     Returns
     -------
     int
-        The number is 1 for a single run. On a CPU it is 16 for each device, or less if 16 runs have more than 4,096
-        slots in total. On an accelerator it is 4,096.
+        The number is 1 for a single run. On a CPU it is 16 for each device, or 64 if the runs fill at least four such
+        batches; it is less if these runs have more than 4,096 slots in total. On an accelerator it is 4,096.
     """
     if runs == 1:
         return 1
-    each = max(1, min(LANES, TOGETHER // slots))
-    return each * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
+    if jax.default_backend() != "cpu":
+        return 4096
+    devices = len(jax.devices())
+    lanes = MANY_LANES if runs >= FULL * MANY_LANES * devices else LANES
+    return max(1, min(lanes, TOGETHER // slots)) * devices
 
 
 @validate
