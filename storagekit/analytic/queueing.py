@@ -1,7 +1,8 @@
 """Calculate mean response times of single queues and closed networks, mean seek times and mean rotational latencies.
 
 Rates are per second and times are seconds. Every argument may be a number or an array, and arrays broadcast. The result
-for an overloaded queue is infinite, because the queue has no mean response time.
+for an overloaded queue is infinite, because the queue has no mean response time. JAX differentiates the results; the
+derivatives of an infinite result are 0.
 """
 
 from typing import Annotated, Any
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import Count, Rates, Span, Spans, Times, Validator, validate
+from storagekit.core.namespaces import as_number, namespace_of, repeated
+from storagekit.core.validation import Count, Rates, Span, Spans, Times, Validator, traced, validate
 
 # validator of a second moment, seconds squared
 SECOND_MOMENT = Validator(least=0, unit="s^2", endless=True)
@@ -47,8 +49,9 @@ def response_mm1(rate: Rates, service: Times) -> NDArray:
     ----------
     Kleinrock, Queueing Systems, volume I, 1975, equation 3.26.
     """
+    space = namespace_of(rate, service)
     with np.errstate(over="ignore"):
-        return response_mg1(rate, service, 2 * np.square(np.asarray(service, float)))
+        return response_mg1(rate, service, 2 * space.square(space.asarray(service, float)))
 
 
 @validate
@@ -82,8 +85,9 @@ def response_md1(rate: Rates, service: Times) -> NDArray:
     ----------
     Kleinrock, Queueing Systems, volume I, 1975, section 5.6.
     """
+    space = namespace_of(rate, service)
     with np.errstate(over="ignore"):
-        return response_mg1(rate, service, np.square(np.asarray(service, float)))
+        return response_mg1(rate, service, space.square(space.asarray(service, float)))
 
 
 @validate
@@ -119,10 +123,13 @@ def response_mg1(rate: Rates, service: Times, second_moment: Annotated[ArrayLike
     ----------
     Pollaczek 1930 and Khinchine 1932; Kleinrock, Queueing Systems, volume I, 1975, equation 5.61.
     """
-    rate, service, second_moment = (np.asarray(value, float) for value in (rate, service, second_moment))
+    space = namespace_of(rate, service, second_moment)
+    rate, service, second_moment = (space.asarray(value, float) for value in (rate, service, second_moment))
     idle = 1 - rate * service
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.where(idle > 0, service + rate * second_moment / (2 * idle), np.inf)
+    # The other value of an overloaded queue is only to keep the derivative finite.
+    left = space.where(idle > 0, idle, 1.0)
+    with np.errstate(over="ignore"):
+        return space.where(idle > 0, service + rate * second_moment / (2 * left), np.inf)
 
 
 @validate
@@ -161,11 +168,13 @@ def response_mmc(rate: Rates, service: Times, servers: Count) -> NDArray:
     ----------
     Kleinrock, Queueing Systems, volume I, 1975, section 3.5.
     """
-    rate, service = np.asarray(rate, float), np.asarray(service, float)
+    space = namespace_of(rate, service)
+    rate, service = space.asarray(rate, float), space.asarray(service, float)
     load = rate * service
     idle = servers - load
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(idle > 0, service + waiting_probability(load, servers) * service / idle, np.inf)
+    # The other values of an overloaded queue are only to keep the derivative finite.
+    load, left = space.where(idle > 0, load, 0.0), space.where(idle > 0, idle, 1.0)
+    return space.where(idle > 0, service + waiting_probability(load, servers) * service / left, np.inf)
 
 
 def waiting_probability(load: Any, servers: int) -> Any:
@@ -185,9 +194,7 @@ def waiting_probability(load: Any, servers: int) -> Any:
     float or array of float
         Probability, 0 to 1.
     """
-    blocked = load * 0.0 + 1.0
-    for k in range(1, servers + 1):
-        blocked = load * blocked / (k + load * blocked)
+    blocked = repeated(servers, load * 0.0 + 1.0, lambda k, blocked: load * blocked / (k + 1 + load * blocked))
     return servers * blocked / (servers - load * (1 - blocked))
 
 
@@ -227,17 +234,21 @@ def closed_network(demands: Spans, customers: Count, think: Span = 0.0) -> tuple
     ----------
     Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980.
     """
-    demands = np.atleast_1d(np.asarray(demands, float))
-    if demands.sum() + think <= 0:
+    space = namespace_of(demands, think)
+    demands = space.atleast_1d(space.asarray(demands, float))
+    total = demands.sum() + think
+    if not traced(total) and total <= 0:
         raise InputError(
             f"demands {demands.tolist()} s: all demands and the think time are 0; give one of them above 0"
         )
-    queue = np.zeros_like(demands)
-    for n in range(1, customers + 1):
-        response = demands * (1 + queue)
-        throughput = n / (think + response.sum())
-        queue = throughput * response
-    return float(throughput), response
+
+    def with_one_more(n: Any, found: tuple[Any, NDArray, NDArray]) -> tuple[Any, NDArray, NDArray]:
+        response = demands * (1 + found[2])
+        throughput = (n + 1) / (think + response.sum())
+        return throughput, response, throughput * response
+
+    throughput, response, _ = repeated(customers, (0.0 * total, demands, space.zeros_like(demands)), with_one_more)
+    return as_number(throughput), response
 
 
 @validate
@@ -269,7 +280,7 @@ def mean_seek(full_seek: Spans) -> NDArray:
     ----------
     srarray, section 2.1.
     """
-    return np.asarray(full_seek, float) / 3
+    return namespace_of(full_seek).asarray(full_seek, float) / 3
 
 
 @validate
@@ -301,4 +312,4 @@ def mean_rotation(revolution: Spans) -> NDArray:
     ----------
     srarray, section 2.2.
     """
-    return np.asarray(revolution, float) / 2
+    return namespace_of(revolution).asarray(revolution, float) / 2

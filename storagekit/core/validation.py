@@ -72,6 +72,11 @@ def traced(*values) -> bool:
     return jax is not None and any(isinstance(value, jax.core.Tracer) for value in values)
 
 
+def _holds_traced(value) -> bool:
+    """Return whether an element of a list or tuple, at any depth, is traced by JAX."""
+    return isinstance(value, list | tuple) and any(traced(one) or _holds_traced(one) for one in value)
+
+
 def shown(value) -> str:
     """Return the text for a value in a message: numbers and words in full, other values as type and package.
 
@@ -120,7 +125,14 @@ def real_objects(given: np.ndarray) -> bool:
 
 
 def numbers(label: str, value) -> np.ndarray:
-    """Return a value as an array of numbers, which may include NaN and infinity; raise InputError if it is not numeric."""
+    """Return a value as an array of numbers, which may include NaN and infinity; raise InputError if it is not numeric.
+
+    Values that JAX traces, also in a list, are returned as an array of JAX, and count as valid.
+    """
+    if traced(value):
+        return value
+    if _holds_traced(value):
+        return sys.modules["jax"].numpy.asarray(value)
     try:
         given = np.asarray(value)
         # NumPy stores Python integers beyond 64 bits as objects. It cannot compare 16-bit floats with 64-bit integers.
@@ -222,6 +234,8 @@ class Validator:
             # The message shows the exact int, because 2^64 - 1 as a float is 2^64.
             raise InputError(self._refusal(label, value))
         given = numbers(label, value)
+        if traced(given):
+            return given
         if given.ndim and not self.many:
             raise InputError(f"{label} of {given.size} values: give one number, and call once for each number")
         fits = (given > self.least) if self.above else (given >= self.least)

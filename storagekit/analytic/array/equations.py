@@ -15,11 +15,9 @@ Source: Yu et al., Trading capacity for performance in a disk array, OSDI 2000 (
 """
 
 import inspect
-from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
-
+from storagekit.core.namespaces import namespace_of
 from storagekit.core.validation import (
     AMOUNT,
     MOST_COUNTED,
@@ -688,7 +686,7 @@ def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.
     """
     square = _replicas_squared(full_seek, revolution, disks, share, queue, locality)
     # The bounds are applied before the root, so that the gradient is finite where p <= 1/2.
-    replicas = _namespace(square, disks).clip(square, 1, disks * disks) ** 0.5
+    replicas = namespace_of(square, disks).clip(square, 1, disks * disks) ** 0.5
     return Aspect(disks / replicas, replicas)
 
 
@@ -881,7 +879,7 @@ def unbounded_replicas(
     srarray, section 4.1, which quotes 5.8 and 11.6 replicas for nine disks.
     """
     square = _replicas_squared(full_seek, revolution, disks, share, queue, locality)
-    return _namespace(square).clip(square, 0, None) ** 0.5
+    return namespace_of(square).clip(square, 0, None) ** 0.5
 
 
 @validate
@@ -921,10 +919,4 @@ def _replicas_squared(full_seek, revolution, disks, share, queue, locality):
 
 
 def _stroke(queue):
-    return _namespace(queue).maximum(queue, float(SPARSE_QUEUE))
-
-
-def _namespace(*values) -> ModuleType | Any:
-    """Return `jax.numpy` if a value is a JAX array, and `numpy` otherwise. The function does not import JAX."""
-    spaces = (value.__array_namespace__() for value in values if hasattr(value, "__array_namespace__"))
-    return next((space for space in spaces if space is not np), np)
+    return namespace_of(queue).maximum(queue, float(SPARSE_QUEUE))

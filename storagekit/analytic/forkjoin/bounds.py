@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.queueing import response_mg1
-from storagekit.core.validation import MOST_EXACT, SIZE, Count, Rates, instance_of, validate
+from storagekit.core.namespaces import as_number, namespace_of
+from storagekit.core.validation import MOST_EXACT, SIZE, Count, Rates, instance_of, traced, validate
 
 _GRID = 2**14
 _Disk = Annotated[Disk, instance_of(Disk, "Disk.like(load_drive(name))")]
@@ -47,32 +48,34 @@ def latest(disk: _Disk, unit: _Unit, blocks: Count, disks: Count) -> float:
     The service time of a disk is the sum of 2 `blocks` independent uniform times and a constant. The distribution F of
     the sum is computed on a grid by fast Fourier transform. The mean of the largest sum is the integral of 1 - F^D.
     """
-    constant = blocks * float(disk.transfer(unit))
+    constant = blocks * as_number(disk.transfer(unit))
     span = blocks * 2 * (disk.seek + disk.rotation)
-    if span == 0:
+    space = namespace_of(span)
+    if not traced(span) and span == 0:
         return constant
     step = span / (_GRID - 2)
-    law = np.fft.rfft(_uniform(2 * disk.seek, step), 2 * _GRID) * np.fft.rfft(
-        _uniform(2 * disk.rotation, step), 2 * _GRID
-    )
-    reached = np.clip(np.cumsum(np.fft.irfft(law**blocks)[:_GRID]), 0, 1)
-    return constant + step * float(np.sum(1 - reached**disks))
+    # no time is longer than the span divided by the number of blocks
+    points = -(-(_GRID - 2) // blocks) + 2
+    seek, rotation = (_uniform(2 * mean, step, points) for mean in (disk.seek, disk.rotation))
+    law = space.fft.rfft(seek, 2 * _GRID) * space.fft.rfft(rotation, 2 * _GRID)
+    reached = space.clip(space.cumsum(space.fft.irfft(law**blocks)[:_GRID]), 0, 1)
+    return constant + step * as_number(space.sum(1 - reached**disks))
 
 
-def _uniform(width: float, step: float) -> NDArray:
+def _uniform(width: float, step: float, points: int) -> NDArray:
     """Return the probabilities of the points 0, step, 2 step, ... for a time that is uniform from 0 to `width`.
 
     The probability of each interval is divided between its two ends so that the mean is preserved.
     """
-    ends = np.minimum(np.arange(int(np.ceil(width / step)) + 2) * step, width)
-    if width == 0:
-        return np.array([1.0])
-    middle = (ends[1:] + ends[:-1]) / 2 / step - np.arange(len(ends) - 1)
-    share = np.diff(ends) / width
-    points = np.zeros(len(ends))
-    points[:-1] += share * (1 - middle)
-    points[1:] += share * middle
-    return points
+    space = namespace_of(width, step)
+    number = np.arange(points)
+    ends = space.minimum(number * step, width)
+    middle = (ends[1:] + ends[:-1]) / 2 / step - number[:-1]
+    # a time shorter than a step is in the first interval, also if it is 0
+    within = space.where(width < step, step, width)
+    share = space.where(width < step, 1.0 * (number[:-1] == 0), space.diff(ends) / within)
+    nothing = space.zeros(1)
+    return space.concatenate([share * (1 - middle), nothing]) + space.concatenate([nothing, share * middle])
 
 
 @validate
@@ -116,8 +119,9 @@ def completion_bounds(disk: _Disk, unit: _Unit, blocks: Count, disks: Count, rat
     Hartley and David, Universal bounds for mean range and extreme observation, Annals of Mathematical Statistics 25,
     1954. Kleinrock, Queueing Systems, volume I, 1975, section 5.7.
     """
-    rate = np.asarray(rate, float)
-    mean = blocks * float(disk.mean(unit))
+    mean = blocks * as_number(disk.mean(unit))
+    space = namespace_of(rate, mean)
+    rate = space.asarray(rate, float)
     variance = blocks * disk.variance()
     second = variance + mean**2
     # The distribution is symmetric, so its third central moment is 0.
@@ -125,7 +129,8 @@ def completion_bounds(disk: _Disk, unit: _Unit, blocks: Count, disks: Count, rat
     alone = response_mg1(rate, mean, second)
     wait = alone - mean
     idle = 1 - rate * mean
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.sqrt(variance + wait**2 + rate * third / (3 * idle))
-        above = alone + (disks - 1) / np.sqrt(2 * disks - 1) * spread
-    return wait + latest(disk, unit, blocks, disks), np.where(idle > 0, above, np.inf)
+    # The other values of an overloaded disk are only to keep the derivative finite.
+    waits, left = space.where(idle > 0, wait, 0.0), space.where(idle > 0, idle, 1.0)
+    spread = space.sqrt(variance + waits**2 + rate * third / (3 * left))
+    above = alone + (disks - 1) / np.sqrt(2 * disks - 1) * spread
+    return wait + latest(disk, unit, blocks, disks), space.where(idle > 0, above, np.inf)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.queueing import response_mm1
+from storagekit.core.namespaces import namespace_of
 from storagekit.core.validation import Count, Rates, Times, require, require_broadcast, validate
 
 
@@ -71,7 +72,7 @@ def response_two(rate: Rates, service: Times) -> NDArray:
     parallel queues, IEEE Transactions on Computers 37(6), 1988.
     """
     load = _load(rate, service)
-    return np.where(load < 1, (12 - load) / 8, 1) * response_mm1(rate, service)
+    return namespace_of(load).where(load < 1, (12 - load) / 8, 1) * response_mm1(rate, service)
 
 
 @validate(together=require_broadcast)
@@ -113,7 +114,7 @@ def response_scaled(rate: Rates, service: Times, queues: Count) -> NDArray:
         return response_mm1(rate, service)
     load = _load(rate, service)
     grown = harmonic(queues) / harmonic(2)
-    return np.where(load < 1, grown + 4 / 11 * (1 - grown) * load, 1) * response_two(rate, service)
+    return namespace_of(load).where(load < 1, grown + 4 / 11 * (1 - grown) * load, 1) * response_two(rate, service)
 
 
 @validate(together=require_broadcast)
@@ -154,7 +155,7 @@ def response_interpolated(rate: Rates, service: Times, queues: Count) -> NDArray
     Varma and Makowski, Interpolation approximations for symmetric fork-join queues, Performance Evaluation 20, 1994.
     """
     load, light = _load(rate, service), harmonic(queues)
-    return np.where(load < 1, light + (heavy(queues) - light) * load, 1) * response_mm1(rate, service)
+    return namespace_of(load).where(load < 1, light + (heavy(queues) - light) * load, 1) * response_mm1(rate, service)
 
 
 @validate(together=require_broadcast)
@@ -199,7 +200,7 @@ def response_bounds(rate: Rates, service: Times, queues: Count) -> tuple[NDArray
     with synchronization constraints, Advances in Applied Probability 21(3), 1989.
     """
     alone = response_mm1(rate, service)
-    part = np.asarray(service, float)
+    part = namespace_of(service).asarray(service, float)
     return alone - part + harmonic(queues) * part, harmonic(queues) * alone
 
 
@@ -232,4 +233,5 @@ def heavy(queues: Count) -> float:
 
 def _load(rate: ArrayLike, service: ArrayLike) -> NDArray:
     """Return the load rho = rate S."""
-    return np.asarray(rate, float) * np.asarray(service, float)
+    space = namespace_of(rate, service)
+    return space.asarray(rate, float) * space.asarray(service, float)

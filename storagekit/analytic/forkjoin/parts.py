@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.core.namespaces import largest, namespace_of
 from storagekit.core.units import MB, SECTOR
 from storagekit.core.validation import (
     AMOUNT,
@@ -133,7 +134,7 @@ class Disk:
         return 2 * self.seek * seek + 2 * self.rotation * rotation + unit / self.rate
 
     def _passing(self, unit: ArrayLike) -> NDArray:
-        return np.asarray(unit, float) / self.rate
+        return namespace_of(unit, self.rate).asarray(unit, float) / self.rate
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ class Host:
     @validate
     def seconds(self, size: Spaces) -> NDArray:
         """Return the processing time to send or to receive a packet of `size` bytes, in seconds."""
-        return (self.per_packet + self.per_byte * np.asarray(size, float)) / self.speed
+        return (self.per_packet + self.per_byte * namespace_of(size).asarray(size, float)) / self.speed
 
     @validate
     def busy(self, sending: Span, receiving: Span) -> float:
@@ -188,12 +189,12 @@ class Host:
         If one processor sends and receives, the result is the sum of both times. sending, receiving: processing time of
         each direction, seconds.
         """
-        return max(sending, receiving) if self.duplex else sending + receiving
+        return largest(sending, receiving) if self.duplex else sending + receiving
 
     @validate
     def check_seconds(self, size: Spaces) -> NDArray:
         """Return the processing time to combine `size` bytes with check data by exclusive or, in seconds."""
-        return self.per_check_byte * np.asarray(size, float) / self.speed
+        return self.per_check_byte * namespace_of(size).asarray(size, float) / self.speed
 
 
 @dataclass(frozen=True)
@@ -233,4 +234,4 @@ class Network:
 
         The time includes the acquisition of the token.
         """
-        return self.acquisition + np.asarray(size, float) / self.rate
+        return self.acquisition + namespace_of(size).asarray(size, float) / self.rate

@@ -162,7 +162,8 @@ def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array
         nothing = path(0.0, np.zeros(stream.work.shape[-1]), 0.0, 0.0, 0.0)
         paths = Paths(nothing, nothing)
     lanes = jnp.broadcast_shapes(stream.gap.shape[1:], stream.work.shape[1:-1], *(way.out.shape for way in paths))
-    alone, each = jnp.zeros(lanes, jnp.float32), jnp.zeros((*lanes, stream.work.shape[-1]), jnp.float32)
+    kind = jnp.result_type(stream.gap, stream.work, stream.blocks, *jax.tree.leaves(paths), jnp.float32)
+    alone, each = jnp.zeros(lanes, kind), jnp.zeros((*lanes, stream.work.shape[-1]), kind)
 
     def step(busy: _Busy, request: RequestStream):
         return _pass(busy.after(request.gap), request, _way(paths, request.read))
@@ -205,7 +206,7 @@ def _paths(given: Paths, stream: RequestStream) -> Paths:
         ways.append(
             Path(
                 **{
-                    part: value if traced(value) else jnp.asarray(np.asarray(value, np.float32))
+                    part: value if traced(value) else jnp.asarray(np.asarray(value, float))
                     for part, value in held.items()
                 }
             )

@@ -11,7 +11,8 @@ from storagekit.analytic.forkjoin.bounds import latest
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.analytic.forkjoin.recursion import Paths, path
 from storagekit.analytic.forkjoin.striping import Striping
-from storagekit.core.validation import SPACE, Rates, Share, require, validate, validate_fields
+from storagekit.core.namespaces import as_number, largest, namespace_of
+from storagekit.core.validation import SPACE, Rates, Share, require, traced, validate, validate_fields
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class StripedSystem:
         InputError
             If a rate is out of range.
         """
-        each = np.asarray(rate, float)
+        each = namespace_of(rate).asarray(rate, float)
         return {name: each * seconds for name, seconds in self.demands().items()}
 
     def demands(self) -> dict[str, float]:
@@ -112,7 +113,7 @@ class StripedSystem:
             read * self._cost(self.agent, control, 1) + written * self._cost(self.agent, unit, stored),
         )
         found = {
-            "disk": (read * fetched + written * stored) * float(self.disk.mean(unit)),
+            "disk": (read * fetched + written * stored) * as_number(self.disk.mean(unit)),
             "agent processor": agent,
             "client processor": client,
         }
@@ -122,13 +123,18 @@ class StripedSystem:
             return found | {"network": inward + outward}
         from_agent = read * fetched * self._busy(unit) + written * answer * self._busy(control)
         to_agent = read * self._busy(control) + written * stored * self._busy(unit)
-        return found | {"client link": max(inward, outward), "agent link": max(from_agent, to_agent)}
+        return found | {"client link": largest(inward, outward), "agent link": largest(from_agent, to_agent)}
 
     def saturation(self) -> tuple[float, str]:
-        """Return the saturation rate in requests a second, and the name of the resource that limits the rate."""
+        """Return the saturation rate in requests a second, and the name of the resource that limits the rate.
+
+        While JAX traces the numbers of the system, the name is "unknown".
+        """
         demands = self.demands()
-        name = max(demands, key=lambda one: demands[one])
-        return 1 / demands[name], name
+        longest = largest(*demands.values())
+        if traced(longest):
+            return 1 / longest, "unknown"
+        return 1 / longest, next(name for name, seconds in demands.items() if seconds == longest)
 
     def idle_time(self) -> float:
         """Return the mean time to complete a read in an idle system.
@@ -151,16 +157,18 @@ class StripedSystem:
             f"a multiple of the {striping.data_disks} disks that hold data",
         )
         way = self.paths().read
-        outside = float(way.offset[0] + way.port + way.transit + way.receive)
+        outside = as_number(way.offset[0] + way.port + way.transit + way.receive)
         return outside + latest(self.disk, striping.unit, striping.rows, striping.data_disks)
 
     def paths(self) -> Paths:
         """Return the paths of reads and writes to the disks and back."""
         unit, control, sent = self.striping.unit, self.control, self.striping.accesses(1.0)
         there = {size: self._way(size) for size in (unit, control)}
-        taking = max(float(self.client.seconds(unit)) + self._rebuilding() / self.striping.blocks, self._busy(unit))
-        giving = max(float(self.client.seconds(unit)) + self._checking() / sent, self._busy(unit))
-        short = max(float(self.client.seconds(control)), self._busy(control))
+        taking = largest(
+            as_number(self.client.seconds(unit)) + self._rebuilding() / self.striping.blocks, self._busy(unit)
+        )
+        giving = largest(as_number(self.client.seconds(unit)) + self._checking() / sent, self._busy(unit))
+        short = largest(as_number(self.client.seconds(control)), self._busy(control))
         order = self._order()
         return Paths(
             path(short, there[control] + 0 * order, self._port(unit), self._transit(unit), taking),
@@ -169,14 +177,14 @@ class StripedSystem:
 
     def _way(self, size: float) -> float:
         """Return the time of a packet between the client and an agent, in seconds, including both processors."""
-        return float(self.client.seconds(size) + self.network.seconds(size) + self.agent.seconds(size))
+        return as_number(self.client.seconds(size) + self.network.seconds(size) + self.agent.seconds(size))
 
     def _transit(self, size: float) -> float:
         """Return the time in seconds from the end of sending at an agent until the client starts to receive the packet.
 
         The time may be negative on a switch, because a packet passes the links of agent and client simultaneously.
         """
-        return self._way(size) - self._port(size) - max(float(self.client.seconds(size)), self._busy(size))
+        return self._way(size) - self._port(size) - largest(as_number(self.client.seconds(size)), self._busy(size))
 
     def _order(self) -> NDArray:
         """Return, for each disk, the number of blocks of a write that are sent before the disk's last block."""
@@ -186,18 +194,18 @@ class StripedSystem:
 
     def _port(self, size: float) -> float:
         """Return the time in seconds for which an agent is busy with sending a packet."""
-        host = float(self.agent.seconds(size))
-        return max(host, self._busy(size)) if self.network.switched else host
+        host = as_number(self.agent.seconds(size))
+        return largest(host, self._busy(size)) if self.network.switched else host
 
     def _busy(self, size: float) -> float:
         """Return the time in seconds for which a packet occupies the network, divided by the number of its links."""
-        return float(self.network.seconds(size)) / self.network.rings
+        return as_number(self.network.seconds(size)) / self.network.rings
 
     def _checking(self) -> float:
         """Return the time in seconds that the client needs to compute the check data of a write."""
         if not self.striping.groups:
             return 0.0
-        return float(self.client.check_seconds(self.striping.request))
+        return as_number(self.client.check_seconds(self.striping.request))
 
     def _rebuilding(self) -> float:
         """Return the mean time in seconds for which the client reconstructs data of failed disks during a read.
@@ -209,8 +217,8 @@ class StripedSystem:
             return 0.0
         others = striping.members - 1
         lost = striping.failed * striping.rows * others / striping.members
-        return lost * float(self.client.check_seconds(others * striping.unit))
+        return lost * as_number(self.client.check_seconds(others * striping.unit))
 
     @staticmethod
     def _cost(host: Host, size: float, packets: float) -> float:
-        return packets * float(host.seconds(size))
+        return packets * as_number(host.seconds(size))

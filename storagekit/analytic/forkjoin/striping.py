@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool
 from numpy.typing import NDArray
 
+from storagekit.core.errors import InputError
 from storagekit.core.validation import (
     MOST_COUNTED,
     Count,
@@ -14,6 +15,7 @@ from storagekit.core.validation import (
     Size,
     Whole,
     require,
+    traced,
     validate,
     validate_fields,
     written,
@@ -63,6 +65,8 @@ class Striping:
     def __post_init__(self):
         validate_fields(self)
         blocks = self.request / self.unit
+        if traced(blocks):
+            raise InputError("request or unit: traced by JAX; a number of blocks is whole and has no derivative")
         require(blocks <= MOST_COUNTED, "blocks in a request", blocks, f"at most {MOST_COUNTED}: give a larger unit")
         require(
             blocks >= 1 and abs(blocks - round(blocks)) < 1e-6,

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
+from storagekit.core.namespaces import as_number, namespace_of, smallest
 from storagekit.core.validation import Spaces, Validator, instance_of, validate
 
 _POINTS = 64
@@ -46,9 +47,11 @@ def log_moment(mean: ArrayLike, theta: ArrayLike) -> NDArray:
     array of float
         Logarithm of the moment generating function.
     """
-    x = 2 * np.asarray(mean, float) * np.asarray(theta, float)
-    some = np.where(x > 0, x, 1.0)
-    return np.where(x > 0, some + np.log(-np.expm1(-some) / some), 0.0)
+    space = namespace_of(mean, theta)
+    x = 2 * space.asarray(mean, float) * space.asarray(theta, float)
+    some = space.where(x > 0, x, 1.0)
+    # x / 2 is the first term of the power series
+    return space.where(x > 0, some + space.log(-space.expm1(-some) / some), x / 2)
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,11 @@ class Tail:
     @classmethod
     def of(cls, disks: Sequence[Disk]) -> "Tail":
         """Return the bounds for several disks."""
-        scale = np.array([float(disk.slowest(_TRANSFER)) for disk in disks])[:, None]
-        theta = np.geomspace(_LEAST, _MOST, _POINTS) / scale
-        seek = np.array([disk.seek for disk in disks])[:, None]
-        rotation = np.array([disk.rotation for disk in disks])[:, None]
+        slowest = [as_number(disk.slowest(_TRANSFER)) for disk in disks]
+        space = namespace_of(slowest)
+        theta = np.geomspace(_LEAST, _MOST, _POINTS)[None] / space.asarray(slowest)[:, None]
+        seek = space.asarray([disk.seek for disk in disks])[:, None]
+        rotation = space.asarray([disk.rotation for disk in disks])[:, None]
         exponent = log_moment(seek, theta) + log_moment(rotation, theta)
         return cls(exponent / theta, 1 / theta, 2 * (seek + rotation)[:, 0])
 
@@ -94,9 +98,10 @@ class Tail:
         array of float, shape `[.., disk]`
             Time, seconds. It is at most the sum of the longest positioning times, because no total is above this sum.
         """
-        count, rarity = np.asarray(count, float)[..., None], np.asarray(rarity, float)[..., None]
+        space = namespace_of(count, rarity, self.slope)
+        count, rarity = space.asarray(count, float)[..., None], space.asarray(rarity, float)[..., None]
         least = (count * self.slope + rarity * self.step).min(axis=-1)
-        return np.minimum(least, count[..., 0] * self.most)
+        return space.minimum(least, count[..., 0] * self.most)
 
 
 @validate
@@ -126,10 +131,10 @@ def lateness_bound(
     InputError
         If the period is not above 0.
     """
-    units = np.asarray(units, float)
+    units = namespace_of(units).asarray(units, float)
     tail = Tail.of([disk])
-    left = period - float(disk.transfer(units).sum())
+    left = period - as_number(disk.transfer(units).sum())
+    space = namespace_of(left, tail.slope)
+    bound = space.exp(smallest(0.0, ((units.size * tail.slope - left) / tail.step).min()))
     # The longest times may fill the period exactly, except for rounding.
-    if units.size * tail.most[0] - left <= 1e-12 * period:
-        return 0.0
-    return float(np.exp(min(0.0, ((units.size * tail.slope - left) / tail.step).min())))
+    return as_number(space.where(units.size * tail.most[0] - left <= 1e-12 * period, 0.0, bound))
