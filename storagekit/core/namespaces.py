@@ -15,6 +15,10 @@ import numpy as np
 from storagekit.core.validation import traced
 
 
+# the most frequent types of values that are not of JAX
+_HOST = np.ndarray, float, int
+
+
 def namespace_of(*values: Any) -> ModuleType | Any:
     """Return `jax.numpy` if a value, or an element of a sequence, is a JAX array, and `numpy` otherwise.
 
@@ -29,6 +33,8 @@ def namespace_of(*values: Any) -> ModuleType | Any:
         `numpy` or `jax.numpy`.
     """
     for value in values:
+        if type(value) in _HOST:
+            continue
         if isinstance(value, list | tuple):
             space = namespace_of(*value)
         else:
@@ -71,6 +77,36 @@ def value_of(value: Any) -> Any:
     A value that `jax.jit` or `jax.vmap` traces stays traced; its derivatives are 0.
     """
     return sys.modules["jax"].lax.stop_gradient(value) if traced(value) else value
+
+
+def where_chosen(chosen: np.ndarray, function: Callable[..., Any], *arrays: Any, otherwise: Any) -> Any:
+    """Return the results of an element-wise function where a mask is true, and other values elsewhere.
+
+    Parameters
+    ----------
+    chosen : array of bool
+        The mask, for the last axes of the arrays.
+    function : callable
+        The function. NumPy calls it for the chosen elements only. JAX calls it for all elements, so that it must be finite
+        for them.
+    *arrays : array
+        Arguments of the function, of equal shapes.
+    otherwise : array
+        Values where the mask is false, of the same shape.
+
+    Returns
+    -------
+    array
+        The values.
+    """
+    space = namespace_of(*arrays, otherwise)
+    if space is not np:
+        return space.where(chosen, function(*arrays), otherwise)
+    if chosen.all():
+        return function(*arrays)
+    found = np.array(otherwise)
+    found[..., chosen] = function(*(array[..., chosen] for array in arrays))
+    return found
 
 
 def repeated(times: int, start: Any, step: Callable[[Any, Any], Any]) -> Any:

@@ -9,12 +9,13 @@ on the queue length n. If service times vary less than exponential times, the st
 approximation.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.positioning import Numbers
+from storagekit.core.namespaces import namespace_of, repeated, special_of
 from storagekit.core.validation import (
     AMOUNT,
     COUNT,
@@ -30,6 +31,9 @@ from storagekit.core.validation import (
 
 # The sums below have a removable pole at r = 1.
 _LEAST_SHAPE = 1 + 1e-6
+# coefficients of Stirling's series of log Gamma, and the number by which its argument is increased for its accuracy
+_STIRLING = 1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360
+_SHIFT = 10
 # validator of the number of stations and of r of the product form; both may be fractions
 _PLACES = Validator(least=1, most=MOST_COUNTED).each
 # Number of requests. Beyond it, the differences of the sums below lose all digits.
@@ -77,14 +81,61 @@ def waiting_at_choice(
 
     and n = 1/E[1/(k + 1)] - 1.
     """
-    from scipy.special import betaln  # not at the top: without it, formulas of open arrivals start faster
-
-    outstanding = np.maximum(np.asarray(outstanding, float), 1.0)
-    shape = np.maximum(shape, _LEAST_SHAPE)
-    others = shape * np.maximum(np.asarray(places, float) - 1, 1e-9)
-    whole = betaln(shape, others)
-    few = np.exp(betaln(shape - 1, others) - whole) - np.exp(betaln(shape - 1, others + outstanding) - whole)
+    space = namespace_of(places, outstanding, shape)
+    outstanding = space.maximum(space.asarray(outstanding, float), 1.0)
+    if space is np:
+        shape = np.maximum(shape, _LEAST_SHAPE)
+        others = _others(places, shape)
+        betaln = special_of(space).betaln
+        whole = betaln(shape, others)
+        few = np.exp(betaln(shape - 1, others) - whole) - np.exp(betaln(shape - 1, others + outstanding) - whole)
+    else:
+        # with e = r - 1, the same number is (e + b) (1 - B(e, b + Q) / B(e, b)) / e
+        more, others = shape - 1, _others(places, shape)
+        slope = _grown(others, more) - _grown(others + outstanding, more)
+        power = more * slope
+        some = space.where(power != 0, power, 1.0)
+        few = -(more + others) * slope * space.where(power != 0, space.expm1(some) / some, 1 + power / 2)
     return 1 / (few / outstanding - unchecked(idle_place)(places, outstanding - 1, shape) / 2) - 1
+
+
+def _others(places: Numbers, shape: Numbers) -> NDArray:
+    """Return b = r (N - 1) of the product form."""
+    space = namespace_of(places, shape)
+    return shape * space.maximum(space.asarray(places, float) - 1, 1e-9)
+
+
+def _grown(first: Numbers, more: Numbers) -> Any:
+    """Return (log Gamma(first + more) - log Gamma(first)) / more for JAX, also for `more` = 0.
+
+    The difference is that of Stirling's series of first + 10, and of the logarithms of ten quotients. Every term is
+    divided by `more` before it is added, so that few digits cancel and float32 suffices.
+    """
+    space = namespace_of(first, more)
+
+    def log_ratio(below: Any) -> Any:
+        """Return log(1 + more / below) / more."""
+        ratio = more / below
+        series = sum(-((-ratio) ** power) / (power + 1) for power in range(1, 6))
+        some = space.where(ratio > 1e-3, ratio, 1.0)
+        return space.where(ratio > 1e-3, space.log1p(some) / some, 1 - series) / below
+
+    start = first + _SHIFT
+    one, other = 1 / start, 1 / (start + more)
+    rest = 0.0
+    for power, factor in zip(range(1, 12, 2), _STIRLING, strict=True):
+        rest = rest + factor * sum(one**each * other ** (power - 1 - each) for each in range(power))
+    found = (start + more - 0.5) * log_ratio(start) + space.log(start) - 1 - one * other * rest
+    return found - sum(log_ratio(first + each) for each in range(_SHIFT))
+
+
+def _beta_ratio(shape: Numbers, others: Numbers, outstanding: Numbers) -> NDArray:
+    """Return log(B(r, b + Q) / B(r, b)) with r = `shape`, b = `others` and Q = `outstanding`."""
+    space = namespace_of(shape, others, outstanding)
+    if space is not np:
+        return shape * (_grown(others, shape) - _grown(others + outstanding, shape))
+    betaln = special_of(space).betaln  # not at the top: without it, formulas of open arrivals start faster
+    return betaln(shape, others + outstanding) - betaln(shape, others)
 
 
 @validate(together=require_broadcast)
@@ -116,10 +167,8 @@ def idle_place(
     InputError
         If a number is out of range, or the arrays do not broadcast.
     """
-    from scipy.special import betaln
-
-    others = shape * np.maximum(np.asarray(places, float) - 1, 1e-9)
-    return np.exp(betaln(shape, others + outstanding) - betaln(shape, others))
+    space = namespace_of(places, outstanding, shape)
+    return space.exp(_beta_ratio(shape, _others(places, shape), outstanding))
 
 
 @validate(together=require_broadcast)
@@ -160,17 +209,30 @@ def staffed(
     where P(n) is the probability of n requests at a station, with r = m in the product form. If only one of m servers
     works, the time between completions is m times as long as if all m servers work.
     """
-    from scipy.special import betaln, gammaln
+    space = namespace_of(places, outstanding)
+    outstanding = space.broadcast_to(
+        space.maximum(outstanding, 1.0), np.broadcast_shapes(np.shape(outstanding), np.shape(servers))
+    )
+    others = _others(places, servers)
 
-    outstanding = np.broadcast_to(np.maximum(outstanding, 1.0), np.broadcast(outstanding, servers).shape)
-    others = servers * np.maximum(np.asarray(places, float) - 1, 1e-9)
-    works = np.ones(outstanding.shape)
-    for found in range(int(np.max(servers, initial=0))):
+    def one_more(found: Any, works: NDArray) -> NDArray:
         left = outstanding - found
-        ways = gammaln(outstanding + 1) - gammaln(found + 1) - gammaln(np.maximum(left, 0) + 1)
-        chance = np.exp(ways + betaln(found + servers, np.maximum(left, 0) + others) - betaln(servers, others))
-        works = works - np.where((left >= 0) & (servers > found), (1 - found / servers) * chance, 0)
-    return works
+        chance = space.exp(_log_chance(found, servers, others, outstanding))
+        return works - space.where((left >= 0) & (servers > found), (1 - found / servers) * chance, 0)
+
+    return repeated(int(np.max(servers, initial=0)), space.ones(outstanding.shape), one_more)
+
+
+def _log_chance(found: Any, servers: NDArray, others: NDArray, outstanding: NDArray) -> NDArray:
+    """Return the logarithm of the probability P(n) of `staffed`, for n = `found` and m = `servers`."""
+    space = namespace_of(others, outstanding)
+    betaln, gammaln = special_of(space).betaln, special_of(space).gammaln
+    left = space.maximum(outstanding - found, 0)
+    if space is np:
+        ways = gammaln(outstanding + 1) - gammaln(found + 1) - gammaln(left + 1)
+        return ways + betaln(found + servers, left + others) - betaln(servers, others)
+    ways = found * _grown(left + 1, found) + gammaln(found + servers) - gammaln(found + 1.0) - gammaln(1.0 * servers)
+    return ways + left * _grown(others, left) - outstanding * _grown(servers + others, outstanding)
 
 
 @validate(together=require_broadcast)
@@ -205,8 +267,9 @@ def shape_of(
     InputError
         If a number is out of range, or the arrays do not broadcast.
     """
-    fall = np.maximum(1 - more / time, 0) * (1 + share) / share
-    return 1 + fall * waiting / np.maximum(1 - fall, 1e-3)
+    space = namespace_of(waiting, time, more, share)
+    fall = space.maximum(1 - more / time, 0) * (1 + share) / share
+    return 1 + fall * waiting / space.maximum(1 - fall, 1e-3)
 
 
 @validate(together=require_broadcast)
@@ -252,12 +315,13 @@ def busy_share(
     If the service time depends on n, U is multiplied by the busy share of the product form with r, divided by the busy
     share of the product form with r = 1.
     """
-    places, queue = np.asarray(places, float), np.asarray(queue, float)
-    met = np.maximum(1 - 1 / (places * queue), 0)
-    left = 1 / places + (1 - 1 / places) * (1 + np.minimum(np.asarray(variation, float), 1)) / 2
+    space = namespace_of(places, queue, variation, shape)
+    places, queue = space.asarray(places, float), space.asarray(queue, float)
+    met = space.maximum(1 - 1 / (places * queue), 0)
+    left = 1 / places + (1 - 1 / places) * (1 + space.minimum(space.asarray(variation, float), 1)) / 2
     whole, square = 1 + met * queue, met * (1 - left)
     # the smaller root of square U^2 - whole U + queue, in the form that is valid for a square of 0
-    busy = 2 * queue / (whole + np.sqrt(whole**2 - 4 * square * queue))
+    busy = 2 * queue / (whole + space.sqrt(whole**2 - 4 * square * queue))
     idle = unchecked(idle_place)
     ratio = (1 - idle(places, places * queue, shape)) / (1 - idle(places, places * queue))
-    return np.minimum(busy * ratio, 1)
+    return space.minimum(busy * ratio, 1)

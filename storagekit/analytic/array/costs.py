@@ -25,6 +25,7 @@ from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
 from storagekit.analytic.array.shapes import Columns, Shapes
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import namespace_of
 from storagekit.core.validation import (
     AMOUNT,
     COUNT,
@@ -89,9 +90,9 @@ class Load:
     @property
     def unpropagated(self) -> NDArray:
         """Return the share of requests that do not propagate copies in the foreground: p of equation 8 of srarray."""
-        reads = np.asarray(self.read_share, float)
-        writes = 1 - reads
-        return _unpropagated_share(reads, writes * self.background, writes * (1 - np.asarray(self.background)))
+        reads = namespace_of(self.read_share).asarray(self.read_share, float)
+        writes, background = 1 - reads, namespace_of(self.background).asarray(self.background)
+        return _unpropagated_share(reads, writes * background, writes * (1 - background))
 
     @property
     def settled_once(self) -> NDArray:
@@ -99,7 +100,7 @@ class Load:
 
         These writes count like reads, because only their first copy is written in the foreground.
         """
-        return (1 - np.asarray(self.read_share, float)) * self.background
+        return (1 - namespace_of(self.read_share).asarray(self.read_share, float)) * self.background
 
 
 _LOAD = instance_of(Load, "a Load, for example single_load(0.7, 0.0, 4.0, 1.0, 1.0)")
@@ -175,7 +176,7 @@ class Costs:
             If a number is not above 0, or the arrays do not broadcast.
         """
         require_broadcast(disks=disks, layouts=self.busy)
-        return np.asarray(disks, float) * self.busy / self.disk_time
+        return namespace_of(disks).asarray(disks, float) * self.busy / self.disk_time
 
 
 def _shapes(label: str, value: Shapes) -> Shapes:
@@ -239,7 +240,7 @@ def costs(
     InputError
         If an argument has the wrong type or is out of range, or an array does not fit the layouts.
     """
-    reach = spindle.reach(used / np.asarray(load.locality))
+    reach = spindle.reach(used / namespace_of(load.locality).asarray(load.locality))
     disk_time, busy = _occupied(spindle, load, layouts, disks, reach, scheduler)
     return Costs(_latency(spindle, load, layouts, reach), disk_time, busy)
 
@@ -269,23 +270,24 @@ def used_share(
     InputError
         If an argument has the wrong type or is out of range, or an array does not fit the layouts.
     """
-    return np.multiply(load.data, layouts.room) / np.asarray(disks, float)
+    return namespace_of(load.data).multiply(load.data, layouts.room) / namespace_of(disks).asarray(disks, float)
 
 
 def _latency(spindle: Spindle, load: Load, layouts: Shapes, reach: NDArray) -> NDArray:
-    arc = np.divide(spindle.revolution, layouts.replicas)
+    space = namespace_of(reach, spindle.revolution)
+    arc = space.divide(spindle.revolution, layouts.replicas)
     p = load.unpropagated
     first = spindle.least(reach, arc, layouts.heads)
     if np.any(layouts.ways > 1):
-        first = np.where(layouts.ways > 1, _together_last(spindle, reach, arc, layouts.ways), first)
+        first = space.where(layouts.ways > 1, _together_last(spindle, reach, arc, layouts.ways), first)
     last = spindle.most(reach, arc, layouts.written) + spindle.revolution * layouts.turned
-    last = np.where(layouts.ways > 1, _together_last(spindle, reach, arc, layouts.written), last)
+    last = space.where(layouts.ways > 1, _together_last(spindle, reach, arc, layouts.written), last)
     if np.any(layouts.read_first):
         # the disk that reads last writes when the data comes round again; if the write is on other disks, these seek
         reads = spindle.most(reach, arc, np.maximum(layouts.read_first, 1))
-        then = np.where(layouts.returns, _round_again(spindle) - spindle.overhead, last)
-        last = np.where(layouts.read_first > 0, reads + spindle.overhead + then, last)
-    settle = (1 - np.asarray(load.read_share)) * spindle.write_settle
+        then = space.where(layouts.returns, _round_again(spindle) - spindle.overhead, last)
+        last = space.where(layouts.read_first > 0, reads + spindle.overhead + then, last)
+    settle = (1 - namespace_of(load.read_share).asarray(load.read_share)) * spindle.write_settle
     return spindle.overhead + settle + p * first + (1 - p) * last
 
 
@@ -300,32 +302,33 @@ def _occupied(
     uniform distribution from 0 to twice their mean, which is a third of the square of the mean.
     """
     p, heads, written, before = load.unpropagated, layouts.heads, layouts.written, layouts.read_first
-    arc = np.divide(spindle.revolution, layouts.replicas)
+    space = namespace_of(p, load.queue, disks, reach, spindle.revolution, spindle.overhead)
+    arc = space.divide(spindle.revolution, layouts.replicas)
     turned = spindle.revolution * layouts.turned
     alone = spindle.mean_seek(reach) + arc / 2
     # the disks that divide a request serve it together, as the disks of a mirror serve a write
     group = np.where(layouts.ways > 1, written, heads)
-    places, outstanding = np.divide(disks, group), np.multiply(disks, load.queue)
+    places, outstanding = space.divide(disks, group), space.multiply(disks, load.queue)
     beside = _beside_reads(spindle, layouts, reach, alone, load.queue)
     seen, reads = unchecked(visible)(p, heads, group, layouts.ways, written + before, *beside)
     # Each head serves all writes, so no other head has taken some of the writes.
     crowding = reads * _crowding_of(heads) + (1 - reads) * ALONE
 
     def chosen_among(crowd: NDArray) -> NDArray:
-        others = np.maximum(seen * crowd - (heads - 1) * reads, 1)
-        return scheduler.positioning(spindle, reach, arc, np.where(written > 1, others, crowd), crowding)
+        others = space.maximum(seen * crowd - (heads - 1) * reads, 1)
+        return scheduler.positioning(spindle, reach, arc, space.where(written > 1, others, crowd), crowding)
 
     def total(read: NDArray, chosen: NDArray, idle: NDArray | float = 0.0) -> NDArray:
         access = spindle.overhead + chosen
         # a write that returns to a disk which has done nothing else since takes the rest of the revolution
         rest = (_round_again(spindle) + (written - 1) * (spindle.overhead + arc / 2)) / written
-        write = np.where(layouts.returns, idle * rest + (1 - idle) * access, access + turned)
+        write = space.where(layouts.returns, idle * rest + (1 - idle) * access, access + turned)
         time = unchecked(occupied)(load, layouts, spindle.overhead + read, write, spindle.write_settle)
         return time + (1 - p) * before * access
 
     # The first estimate of the queue ignores that a disk is faster with a longer queue. This estimate gives the
     # speed-up, and the speed-up gives the actual queue.
-    crowd = np.broadcast_to(_waiting_at_choice(places, outstanding), reach.shape)
+    crowd = space.broadcast_to(_waiting_at_choice(places, outstanding), reach.shape)
     slow, fast = (total(time, time) for time in (chosen_among(crowd), chosen_among(crowd * (1 + _STEP))))
     shape = _shape_of(crowd, slow, fast, _STEP)
     chosen = chosen_among(_waiting_at_choice(places, outstanding, shape))
@@ -337,12 +340,12 @@ def _occupied(
     if np.all(heads == 1):
         return total(chosen, chosen, 1 - busy), busy
     # A read keeps one disk of its mirror busy, a write keeps all of them busy.
-    shared = (1 - reads) * busy + reads * np.minimum(busy, _staffed(places, outstanding, heads))
-    busy = np.where(heads > 1, shared, busy)
-    idle = np.where(heads > 1, 1 - busy, 0)
+    shared = (1 - reads) * busy + reads * space.minimum(busy, _staffed(places, outstanding, heads))
+    busy = space.where(heads > 1, shared, busy)
+    idle = space.where(heads > 1, 1 - busy, 0)
     none = (1 - idle) ** heads
     nearest = spindle.least(reach, arc, heads, idle) - none * alone
-    return total(np.where(heads > 1, nearest + none * chosen, chosen), chosen, 1 - busy), busy
+    return total(space.where(heads > 1, nearest + none * chosen, chosen), chosen, 1 - busy), busy
 
 
 def _together_last(spindle: Spindle, reach: NDArray, arc: NDArray, count: NDArray) -> NDArray:
@@ -352,8 +355,9 @@ def _together_last(spindle: Spindle, reach: NDArray, arc: NDArray, count: NDArra
 
 def _round_again(spindle: Spindle) -> NDArray:
     """Return the time from the end of a read to the end of the write of the same data, seconds."""
-    overhead = np.asarray(spindle.overhead) + spindle.write_settle
-    return spindle.revolution * np.ceil(overhead / spindle.revolution)
+    space = namespace_of(spindle.overhead, spindle.write_settle, spindle.revolution)
+    overhead = space.asarray(spindle.overhead) + spindle.write_settle
+    return spindle.revolution * space.ceil(overhead / spindle.revolution)
 
 
 def _beside_reads(
@@ -373,23 +377,24 @@ def _beside_reads(
     own = (layouts.heads == 1) & (layouts.written > 1)
     read = spindle.overhead + alone
     write = read + spindle.revolution * layouts.turned + spindle.write_settle
-    arc = np.divide(spindle.revolution, layouts.replicas)
-    waiting = np.asarray(queue, float) / (1 + np.asarray(queue, float))
+    space = namespace_of(queue, read, write, alone)
+    arc = space.divide(spindle.revolution, layouts.replicas)
+    waiting = queue / (1 + space.asarray(queue, float))
 
     def last_of(count: NDArray, access: NDArray) -> tuple[NDArray, NDArray]:
         """Return the ratio of the last access to the mean access: as it is, and for exponential times."""
         harmonic = np.cumsum(1 / np.arange(1, int(np.max(count)) + 1))[count - 1]
-        most = np.where(layouts.ways > 1, _together_last(spindle, reach, arc, count), spindle.most(reach, arc, count))
+        most = space.where(layouts.ways > 1, _together_last(spindle, reach, arc, count), spindle.most(reach, arc, count))
         last = 1 + (most - alone) / access
         # disks that serve the same accesses have the same queues
         differs = np.where(layouts.ways > 1, 1 - (count - 1) / np.maximum(layouts.written - 1, 1), 1.0)
         return last + (harmonic - last) * waiting * differs, harmonic
 
     last, harmonic = last_of(layouts.written, write)
-    longer, before = np.where(own, write / read, 1.0), layouts.read_first
-    first = np.where(before > 0, last_of(np.maximum(before, 1), read)[0], 0.0)
-    divided = np.where(layouts.ways > 1, last_of(layouts.ways, read)[0], 1.0)
-    return layouts.written * longer + before, divided, longer * np.where(own, last, harmonic) + first
+    longer, before = space.where(own, write / read, 1.0), layouts.read_first
+    first = space.where(before > 0, last_of(np.maximum(before, 1), read)[0], 0.0)
+    divided = space.where(layouts.ways > 1, last_of(layouts.ways, read)[0], 1.0)
+    return layouts.written * longer + before, divided, longer * space.where(own, last, harmonic) + first
 
 
 @validate(together=require_broadcast)

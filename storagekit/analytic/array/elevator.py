@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
+from storagekit.core.namespaces import namespace_of
 from storagekit.core.validation import MOST_COUNTED, Validator, validate
 
 
@@ -66,7 +67,7 @@ class RSATF(Scheduler):
     assumption = "the drive serves the nearest of n requests, with n independent random seeks and angles"
 
     def positioning(self, spindle, reach, arc, waiting, crowding=ALONE):
-        return spindle.least(reach, arc, np.broadcast_to(waiting, np.shape(reach)))
+        return spindle.least(reach, arc, namespace_of(waiting).broadcast_to(waiting, np.shape(reach)))
 
 
 @validate
@@ -98,5 +99,5 @@ def crowding_of(heads: Annotated[Numbers, Validator(least=1, most=MOST_COUNTED).
 
         c = (h + 1)(h + 2) / (h (h + 3))
     """
-    heads = np.asarray(heads, float)
+    heads = namespace_of(heads).asarray(heads, float)
     return (heads + 1) * (heads + 2) / (heads * (heads + 3))

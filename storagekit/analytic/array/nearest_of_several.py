@@ -8,13 +8,14 @@ are
     E least = integral of G(t)^n,  E most = integral of 1 - (1 - G(t))^n
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import comb
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.core.namespaces import namespace_of, where_chosen
 from storagekit.core.validation import (
     COUNT,
     MOST_COUNTED,
@@ -25,6 +26,7 @@ from storagekit.core.validation import (
     Validator,
     require,
     require_broadcast,
+    traced,
     validate,
 )
 
@@ -43,6 +45,8 @@ _CHANCED = 1000
 def _linear(full: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLike = 1.0) -> None:
     """Raise InputError if the arguments do not fit together."""
     require_broadcast(full=full, arc=arc, copies=copies, idle=idle)
+    if traced(full, arc, copies, idle):
+        return
     full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
     require(full + arc > 0, "sum of seek and arc", full + arc, "above 0", "s")
     if np.all(idle == 1) and copies.dtype.kind == "f":
@@ -100,20 +104,30 @@ def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], i
     InputError
         If both `full` and `arc` are 0, or if `idle` is below 1 and a number of heads is above 1000 or not whole.
     """
-    full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
-    if np.all(idle == 1) and copies.dtype.kind == "f":
+    # a number that JAX traces may be below 1
+    chosen = not traced(idle) and bool(np.all(np.asarray(idle) == 1))
+    full, arc, idle, copies = _broadcast(full, arc, idle, copies)
+    if chosen and copies.dtype.kind == "f":
         return _least_of_some(full, arc, copies)
-    if np.all(idle == 1):
+    if chosen:
         return _looked_up(full, arc, copies, _least_table)
     total = (1 - idle) ** copies * _looked_up(full, arc, np.ones_like(copies), _least_table)
     column = _column(copies)
     for free in range(1, int(column.max(initial=0)) + 1):
-        some = column >= free
-        ways = np.array([comb(int(n), free) for n in column[some]], float)
-        weight = ways * idle[..., some] ** free * (1 - idle[..., some]) ** (column[some] - free)
-        among = np.full_like(copies[..., some], free)
-        total[..., some] += weight * _looked_up(full[..., some], arc[..., some], among, _least_table)
+        ways = np.broadcast_to(np.array([comb(int(n), free) for n in column], float), copies.shape)
+
+        def with_free(total, full, arc, idle, copies, ways, free=free):
+            weight = ways * idle**free * (1 - idle) ** np.maximum(copies - free, 0)
+            return total + weight * _looked_up(full, arc, np.full_like(copies, free), _least_table)
+
+        total = where_chosen(column >= free, with_free, total, full, arc, idle, copies, ways, otherwise=total)
     return total
+
+
+def _broadcast(*values: ArrayLike) -> list[Any]:
+    """Return arrays of the same shape. Those without a traced number are arrays of NumPy."""
+    shape = np.broadcast_shapes(*map(np.shape, values))
+    return [namespace_of(value).broadcast_to(value, shape) for value in values]
 
 
 @validate(together=_last)
@@ -139,19 +153,18 @@ def most_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, COUNT.each])
     InputError
         If both `full` and `arc` are 0, or a number of heads is not whole.
     """
-    full, arc, copies = np.broadcast_arrays(full, arc, copies)
-    return _looked_up(full, arc, copies, _most_table)
+    return _looked_up(*_broadcast(full, arc, copies), _most_table)
 
 
 def _looked_up(full, arc, copies, table) -> NDArray:
     """Return the mean times by interpolation in the table of each number of heads."""
     whole = full + arc
     part = full / whole
-    column = _column(copies)
-    found = np.empty(whole.shape)
+    column, space = _column(copies), namespace_of(whole)
+    found = part
     for n in np.unique(column):
-        same = column == n
-        found[..., same] = np.interp(part[..., same], _PARTS, table(int(n)))
+        mean = partial(space.interp, xp=_PARTS, fp=table(int(n)))
+        found = where_chosen(column == n, mean, part, otherwise=found)
     return found * whole
 
 
@@ -165,15 +178,15 @@ def _least_of_some(full, arc, copies) -> NDArray:
 
     The mean is nearly a power of the number of heads, so the logarithm of the mean is interpolated in a table.
     """
-    whole = full + arc
-    crowds, table = _crowd_table()
-    row = np.clip(np.interp(np.log(copies), crowds, np.arange(crowds.size)), 0, crowds.size - 1.001)
-    column = np.minimum(full / whole * (_PARTS.size - 1), _PARTS.size - 1.001)
+    whole, space = full + arc, namespace_of(full, arc, copies)
+    crowds, table = map(space.asarray, _crowd_table())
+    row = space.minimum(space.interp(space.log(copies), crowds, space.arange(crowds.size)), crowds.size - 1.001)
+    column = space.minimum(full / whole * (_PARTS.size - 1), _PARTS.size - 1.001)
     upper, left = row.astype(int), column.astype(int)
     down, right = row - upper, column - left
     above = (1 - right) * table[upper, left] + right * table[upper, left + 1]
     below = (1 - right) * table[upper + 1, left] + right * table[upper + 1, left + 1]
-    return whole * np.exp((1 - down) * above + down * below)
+    return whole * space.exp((1 - down) * above + down * below)
 
 
 @lru_cache(maxsize=1)
@@ -252,8 +265,9 @@ def distances(power: Annotated[ArrayLike, Validator(least=0, above=True).each] =
     InputError
         If `power` is not above 0.
     """
-    middle = (np.arange(_SEEK_SAMPLES) + 0.5) / _SEEK_SAMPLES
-    return 1 - (1 - middle) ** (1 / np.asarray(power, float)[..., None])
+    middle, space = (np.arange(_SEEK_SAMPLES) + 0.5) / _SEEK_SAMPLES, namespace_of(power)
+    exponent = 1 / space.asarray(power, float)[..., None]
+    return 1 - (1 - middle.reshape((1,) * (exponent.ndim - 1) + (-1,))) ** exponent
 
 
 @validate(together=_sampled)
@@ -290,10 +304,11 @@ def least_sampled(
         If a value is out of range, or the shapes differ.
     """
     exceeds, step = _exceeds(seeks, arc)
-    n, free = copies[:, None], np.broadcast_to(np.asarray(idle, float), copies.shape)[:, None]
+    space = namespace_of(exceeds, idle, copies)
+    n, free = copies[:, None], space.broadcast_to(space.asarray(idle, float), copies.shape)[:, None]
     # sum over the number n of idle heads of P(n) G^n, with G instead of G^0
     chosen = (1 - free + free * exceeds) ** n - (1 - free) ** n * (1 - exceeds)
-    return np.trapezoid(chosen, axis=1) * step
+    return space.trapezoid(chosen, axis=1) * step
 
 
 @validate(together=_sampled)
@@ -324,18 +339,29 @@ def most_sampled(
         If a value is out of range, or the shapes differ.
     """
     exceeds, step = _exceeds(seeks, arc)
-    return np.trapezoid(1 - (1 - exceeds) ** copies[:, None], axis=1) * step
+    return namespace_of(exceeds).trapezoid(1 - (1 - exceeds) ** copies[:, None], axis=1) * step
 
 
 def _exceeds(seeks: NDArray, arc: NDArray) -> tuple[NDArray, NDArray]:
     """Return G at equal steps of time, `[layout, time]`, and the length of the steps in seconds, `[layout]`."""
+    space = namespace_of(seeks, arc)
     last = seeks.max(axis=1) + arc
-    time = np.linspace(np.zeros_like(last), last, _TIMES, axis=1)
+    time = space.linspace(space.zeros_like(last), last, _TIMES, axis=1)
+    until, before = _within(time, seeks), _within(time - arc[:, None], seeks)
+    return space.clip((until - before) / arc[:, None], 0, 1), last / (_TIMES - 1)
+
+
+def _within(time: NDArray, seeks: NDArray) -> NDArray:
+    """Return the integral, up to each time, of the probability that a seek takes longer, `[layout, time]`.
+
+    The integral is the mean of min(time, seek) over the samples.
+    """
+    space = namespace_of(time, seeks)
+    if space is not np:
+        return space.minimum(time[:, None], seeks[:, :, None]).mean(axis=1)
+    # the same numbers, several times as fast with NumPy; before the shortest seek, the integral is the time
     seeks = np.sort(seeks, axis=1)
     above = 1 - np.arange(seeks.shape[1]) / seeks.shape[1]
     area = np.cumsum(np.diff(seeks, axis=1, prepend=0) * above, axis=1)
-    exceeds = np.empty_like(time)
-    for row, one in enumerate(arc):
-        knots, values = np.append([-one, 0], seeks[row]), np.append([-one, 0], area[row])
-        exceeds[row] = (np.interp(time[row], knots, values) - np.interp(time[row] - one, knots, values)) / one
-    return np.clip(exceeds, 0, 1), last / (_TIMES - 1)
+    found = [np.interp(*row) for row in zip(time, seeks, area, strict=True)]
+    return np.where(time < seeks[:, :1], time, found)

@@ -5,6 +5,7 @@ A reach is a distance as a share of the full stroke: the share of the cylinders 
 
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, cast
 
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.equations import seek_striped
 from storagekit.core.errors import InputError
-from storagekit.core.validation import SPAN, TIME, Amount, Positive, require_seconds, unchecked, validate_fields
+from storagekit.core.namespaces import namespace_of
+from storagekit.core.validation import SPAN, TIME, Amount, Positive, require_seconds, traced, unchecked, validate_fields
 from storagekit.drive import Drive
 
 Numbers = float | NDArray
@@ -80,7 +82,7 @@ class Spindle(ABC):
 
     def reach(self, share: Numbers) -> NDArray:
         """Return the share of the cylinders that the first `share` of the data occupies."""
-        return np.asarray(share, float)
+        return namespace_of(share).asarray(share, float)
 
     @abstractmethod
     def hop(self, reach: Numbers) -> NDArray:
@@ -200,7 +202,7 @@ class Linear(Spindle):
         validate_fields(self)
 
     def hop(self, reach):
-        return np.multiply(self.full_seek, reach)
+        return namespace_of(self.full_seek, reach).multiply(self.full_seek, reach)
 
     def mean_seek(self, reach):
         return _seek_striped(self.hop(reach), 1)
@@ -209,7 +211,7 @@ class Linear(Spindle):
         return self.hop(reach) ** 2 / 6
 
     def stroke(self, reach, waiting, crowding=ALONE):
-        return self.hop(reach) / (crowding * (np.asarray(waiting) - 1) + 3)
+        return self.hop(reach) / (crowding * (namespace_of(waiting).asarray(waiting) - 1) + 3)
 
     def least(self, reach, arc, copies, idle=1.0):
         return _least_linear(self.hop(reach), arc, copies, idle)
@@ -257,20 +259,22 @@ class Curve(Spindle):
     assumption = "seek times follow the drive's curve; seeks span the cylinders of the data, divided by the locality"
 
     def reach(self, share):
-        return np.interp(share, self.held, np.linspace(0, 1, self.held.size))
+        return namespace_of(share).interp(share, self.held, np.linspace(0, 1, self.held.size))
 
     def hop(self, reach):
-        distance = np.clip(self._distance(reach), 0, self.times.size - 1)
-        whole = np.minimum(distance.astype(int), self.times.size - 2)
-        start = self.times[whole]
-        return start + (distance - whole) * (self.times[whole + 1] - start)
+        space = namespace_of(reach, self.times)
+        times, distance = space.asarray(self.times), space.clip(self._distance(reach), 0, self.times.size - 1)
+        whole = space.minimum(distance.astype(int), self.times.size - 2)
+        start = times[whole]
+        return start + (distance - whole) * (times[whole + 1] - start)
 
     def mean_seek(self, reach):
-        distance = self._distance(reach)
-        whole = np.minimum(distance.astype(int), self.times.size - 2)
+        space, distance = namespace_of(reach, self.times), self._distance(reach)
+        times, inner, outer = map(space.asarray, (self.times, self.inner, self.outer))
+        whole = space.minimum(distance.astype(int), times.size - 2)
         part = distance - whole
-        start, slope = self.times[whole], self.times[whole + 1] - self.times[whole]
-        total = self.outer[whole] + part * (self.inner[whole] + part * (start / 2 + part * slope / 6))
+        start, slope = times[whole], times[whole + 1] - times[whole]
+        total = outer[whole] + part * (inner[whole] + part * (start / 2 + part * slope / 6))
         return 2 * total / distance**2
 
     def mean_square_seek(self, reach):
@@ -278,30 +282,40 @@ class Curve(Spindle):
 
     def stroke(self, reach, waiting, crowding=ALONE):
         # Distances with the density (1 - d)^k have the mean distance of the elevator, and are exact for one request.
-        samples = _distances(crowding * (np.asarray(waiting, float) - 1) + 2)
-        return self.hop(np.asarray(reach, float)[..., None] * samples).mean(axis=-1)
+        samples = _distances(crowding * (namespace_of(waiting).asarray(waiting, float) - 1) + 2)
+        return self.hop(namespace_of(reach).asarray(reach, float)[..., None] * samples).mean(axis=-1)
 
     def least(self, reach, arc, copies, idle=1.0):
-        # A single head has no choice, and its mean is exact.
-        found = np.array(np.broadcast_to(self.mean_seek(reach) + arc / 2, copies.shape))
-        idle = np.broadcast_to(idle, copies.shape)
-        many = copies > 1
-        if many.any():
-            found[many] = _least_sampled(self._samples(reach[many]), arc[many], copies[many], idle[many])
-        return found
+        idle = namespace_of(idle).broadcast_to(idle, copies.shape)
+        return self._of_several(_least_sampled, reach, arc, copies, idle)
 
     def most(self, reach, arc, copies):
-        found = np.array(np.broadcast_to(self.mean_seek(reach) + arc / 2, copies.shape))
-        many = copies > 1
-        if many.any():
-            found[many] = _most_sampled(self._samples(reach[many]), arc[many], copies[many])
+        return self._of_several(_most_sampled, reach, arc, copies)
+
+    def _of_several(self, sampled: Callable, reach: NDArray, arc: NDArray, copies: NDArray, *more: NDArray) -> NDArray:
+        """Return the mean time of several heads. A single head has no choice, and its mean is exact."""
+        space = namespace_of(reach, arc, copies, *more)
+        alone = space.broadcast_to(self.mean_seek(reach) + arc / 2, copies.shape)
+        # a number of heads that JAX traces may be above 1
+        if not traced(copies) and not np.any(copies > 1):
+            return alone
+
+        def several(reach: NDArray, *given: NDArray) -> NDArray:
+            return sampled(self._samples(reach.ravel()), *(one.ravel() for one in given)).reshape(reach.shape)
+
+        if space is not np:
+            return space.where(copies > 1, several(reach, arc, copies, *more), alone)
+        found, many = np.array(alone), copies > 1
+        found[many] = several(*(one[many] for one in (reach, arc, copies, *more)))
         return found
 
     def _distance(self, reach) -> NDArray:
-        return np.asarray(reach, float) * (self.times.size - 1)
+        return namespace_of(reach).asarray(reach, float) * (self.times.size - 1)
 
     def _samples(self, reach) -> NDArray:
-        return self.hop(np.asarray(reach, float)[..., None] * _distances())
+        samples, space = _distances(), namespace_of(reach)
+        reach = space.asarray(reach, float)[..., None]
+        return self.hop(reach * samples.reshape((1,) * (reach.ndim - 1) + (-1,)))
 
 
 def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linear | Curve:
