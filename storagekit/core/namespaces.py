@@ -5,7 +5,7 @@ A formula receives its operations from `namespace_of`, so that the planner compu
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from types import ModuleType
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from storagekit.core.validation import traced
-
 
 # the most frequent types of values that are not of JAX
 _HOST = np.ndarray, float, int
@@ -71,12 +70,30 @@ def smallest(*values: Any) -> Any:
     return min(values) if space is np else reduce(space.minimum, values)
 
 
-def value_of(value: Any) -> Any:
-    """Return a value without its derivative, for a choice that is a step function of the value.
+def is_zero(value: Any) -> bool:
+    """Return whether a number is known to be 0. A traced value may have any value."""
+    return not traced(value) and not value
 
-    A value that `jax.jit` or `jax.vmap` traces stays traced; its derivatives are 0.
-    """
-    return sys.modules["jax"].lax.stop_gradient(value) if traced(value) else value
+
+def is_true(value: Any) -> bool:
+    """Return whether a condition is known to be true. A traced condition may be false."""
+    return not traced(value) and bool(value)
+
+
+def quotient(numerator: Any, denominator: Any, otherwise: Any = 0.0) -> Any:
+    """Return a quotient, and another value where the denominator is not above 0. Its derivatives are finite."""
+    space = namespace_of(numerator, denominator)
+    positive = denominator > 0
+    return space.where(positive, numerator / space.where(positive, denominator, 1.0), otherwise)
+
+
+def power(base: Any, exponent: float) -> Any:
+    """Return a power of numbers of at least 0. With JAX, the derivative of an exponent below 1 is 0 at a base of 0."""
+    space = namespace_of(base)
+    if space is np:
+        return base**exponent
+    positive = base > 0
+    return space.where(positive, space.where(positive, base, 1.0) ** exponent, 0.0)
 
 
 def where_chosen(chosen: np.ndarray, function: Callable[..., Any], *arrays: Any, otherwise: Any) -> Any:
@@ -107,6 +124,146 @@ def where_chosen(chosen: np.ndarray, function: Callable[..., Any], *arrays: Any,
     found = np.array(otherwise)
     found[..., chosen] = function(*(array[..., chosen] for array in arrays))
     return found
+
+
+def evenly_spaced(last: Any, count: int) -> Any:
+    """Return numbers from 0 to `last` at even distances, along a new last axis."""
+    space = namespace_of(last)
+    if space is np:
+        return np.linspace(0.0, last, count, axis=-1)
+    # `jax.numpy.linspace` is a concatenation; see `joined`
+    return space.asarray(last)[..., None] * np.linspace(0.0, 1.0, count).reshape((1,) * np.ndim(last) + (-1,))
+
+
+def interpolated(at: Any, points: Any, values: Any) -> Any:
+    """Return values between points by linear interpolation, and the first or the last value beyond the points.
+
+    Parameters
+    ----------
+    at : array
+        Arguments.
+    points : array, shape `[point]`
+        Arguments of the values, in ascending order.
+    values : array, shape `[point]`
+        The values.
+
+    Returns
+    -------
+    array
+        Interpolated values, of the shape of `at`. At a point, the derivative is that of the next interval.
+
+    Notes
+    -----
+    The CPU compiler of XLA (jaxlib 0.10) aborts on the derivatives of some programs with `jax.numpy.interp`, in which it
+    fuses several gathers. Here one gather takes both ends of an interval, and a barrier keeps it apart.
+    """
+    space = namespace_of(at, points, values)
+    if space is np:
+        return np.interp(at, points, values)
+    points, values = space.asarray(points), space.asarray(values)
+    right = space.clip(space.searchsorted(points, at, side="right"), 1, points.size - 1)
+    table = stacked([points, values]).T
+    ends = sys.modules["jax"].lax.optimization_barrier(table[stacked([right - 1, right])])
+    (first, low), (last, high) = ((end[..., 0], end[..., 1]) for end in ends)
+    # points that differ by rounding errors only are one point, because their distance is no slope
+    least = np.finfo(points.dtype).eps ** 0.6 * (points[-1] - points[0])
+    share = quotient(at - first, space.where(last - first > least, last - first, 0.0))
+    # not `clip`, whose derivative at a point is a half
+    share = space.where(at < points[0], 0.0, space.where(at > points[-1], 1.0, share))
+    return low + share * (high - low)
+
+
+def joined(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Return arrays as one array, along an existing axis.
+
+    The CPU compiler of XLA (jaxlib 0.10) aborts on some programs in which it fuses a concatenation with later operations. A
+    barrier keeps the concatenation apart.
+    """
+    space = namespace_of(*arrays)
+    found = space.concatenate(arrays, axis=axis)
+    return found if space is np else sys.modules["jax"].lax.optimization_barrier(found)
+
+
+def stacked(values: Sequence[Any]) -> Any:
+    """Return numbers, or arrays of equal shapes, as one array with a new first axis; see `joined`."""
+    space = namespace_of(*values)
+    found = space.stack(values)
+    return found if space is np else sys.modules["jax"].lax.optimization_barrier(found)
+
+
+def listed(array: Any) -> list[Any]:
+    """Return the elements of an array as numbers of Python, or as scalars of JAX."""
+    return list(array) if traced(array) else array.tolist()
+
+
+def collected(times: int, start: Any, step: Callable[[Any, Any], tuple[Any, Any]]) -> Any:
+    """Return the results of the steps of a recursion as one array with a new first axis; see `repeated`.
+
+    Parameters
+    ----------
+    times : int
+        Number of steps.
+    start : array
+        Initial state.
+    step : callable
+        Function of the number of the step, from 0, and of the state; it returns the next state and a result.
+
+    Returns
+    -------
+    array
+        The results.
+    """
+    if namespace_of(start) is not np:
+        jax = sys.modules["jax"]
+        return jax.lax.scan(lambda state, number: step(number, state), start, jax.numpy.arange(times))[1]
+    found = []
+    for number in range(times):
+        start, result = step(number, start)
+        found.append(result)
+    return np.array(found)
+
+
+def fixed_point(function: Callable[[Any], Any], start: Any) -> Any:
+    """Return x = function(x) for traced values, found by iteration from `start`, with the derivatives of the solution.
+
+    Parameters
+    ----------
+    function : callable
+        Contraction of an array of floating-point numbers.
+    start : array
+        First value.
+
+    Returns
+    -------
+    array
+        The fixed point.
+
+    Notes
+    -----
+    The implicit function theorem gives the derivative, from one linear system: dx = (1 - df/dx)^-1 df. The iteration ends
+    when x changes by less than 50 rounding errors, or after 500 steps.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    def solve(residual: Callable[[Any], Any], first: Any) -> Any:
+        def unsettled(state: Any) -> Any:
+            step, before, now = state
+            change = jnp.abs(now - before) > 50 * jnp.finfo(now.dtype).eps * jnp.abs(now)
+            return (step == 0) | (jnp.any(change) & (step < 500))
+
+        def further(state: Any) -> Any:
+            step, _, now = state
+            return step + 1, now, now + residual(now)
+
+        return jax.lax.while_loop(unsettled, further, (0, first, first))[2]
+
+    def linear_solve(linear: Callable[[Any], Any], right: Any) -> Any:
+        matrix = jax.jacobian(linear)(jnp.zeros_like(right)).reshape(right.size, right.size)
+        return jnp.linalg.solve(matrix, right.ravel()).reshape(right.shape)
+
+    start = jax.lax.stop_gradient(jnp.asarray(start, float))
+    return jax.lax.custom_root(lambda x: function(x) - x, start, solve, linear_solve)
 
 
 def repeated(times: int, start: Any, step: Callable[[Any, Any], Any]) -> Any:

@@ -18,6 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.core.namespaces import as_number, is_true, joined, largest, namespace_of, quotient, smallest
+from storagekit.core.validation import traced
+
 # A request that was not selected before counts as this number of requests at random places: a selection among 1 + n requests
 # is equivalent to one among 1 + n LEFT_OVER random places.
 LEFT_OVER = 0.75
@@ -63,46 +66,54 @@ def command_queue(rate: float, mean: NDArray, square: NDArray) -> CommandQueue:
     CommandQueue
         The queue.
     """
-    depth, left = mean.size, 1 - rate * mean[-1]
-    if left <= 0:
-        return CommandQueue(1.0, np.inf, np.eye(depth)[-1], np.eye(depth)[-1])
+    depth, space = mean.size, namespace_of(rate, mean, square)
+    overloaded, one = rate * mean[-1] >= 1, np.eye(depth)
+    if is_true(overloaded):
+        return CommandQueue(1.0, np.inf, one[-1], one[-1])
     count = depth + _BEYOND
     chances = _left_behind(_arrivals(rate, mean, square, count), depth)
     # With more requests than the depth all services are alike, so that the further probabilities are geometric.
-    ratio = min(chances[-1] / chances[-2], 1 - 1e-9) if chances[-1] > _NOISE * chances.max() else 0.0
+    known = chances[-1] > _NOISE * chances.max()
+    most = 1 - max(1e-9, 8 * float(np.finfo(mean.dtype).eps))
+    ratio = smallest(space.where(known, chances[-1] / space.where(known, chances[-2], 1.0), 0.0), most)
     further = chances[-1] * ratio / (1 - ratio)
-    present = float(chances @ np.arange(count + 1)) + further * (count + 1 / (1 - ratio))
+    present = as_number(chances @ np.arange(count + 1)) + further * (count + 1 / (1 - ratio))
     total = chances.sum() + further
-    of = np.bincount(np.minimum(np.arange(1, count + 1), depth) - 1, chances[1:], depth)
-    of[-1] += further
-    waited = of / of.sum() if of.sum() > 0 else np.eye(depth)[0]
+    of = joined([chances[1:depth], (chances[depth:].sum() + further)[None]])
+    waited = quotient(of, of.sum(), one[0])
     # a service after an idle period is selected among one request
-    of[0] += chances[0]
-    of /= total
-    service = float(of @ mean)
-    busy = service / (service + chances[0] / total / rate)
+    of = (of + chances[0] * one[0]) / total
+    service = as_number(of @ mean)
+    busy = as_number(service / (service + chances[0] / total / rate))
     wait = present / total / rate - service
     # At such a load, a request that has to wait waits for the rest of one service.
-    rest = float(square[0] / (2 * mean[0]))
-    return CommandQueue(busy, max(wait, 0.0) / busy if busy > _RARE else rest, of, waited)
+    rest = square[0] / (2 * mean[0])
+    wait = as_number(space.where(busy > _RARE, largest(wait, 0.0) / largest(busy, _RARE), rest))
+    if not traced(overloaded):
+        return CommandQueue(busy, wait, of, waited)
+    found = (space.where(overloaded, *both) for both in ((1.0, busy), (np.inf, wait), (one[-1], of), (one[-1], waited)))
+    return CommandQueue(*found)
 
 
 def _arrivals(rate: float, mean: NDArray, square: NDArray, count: int) -> NDArray:
     """Return the probabilities of 0, 1, ..., `count` arrivals during each service, `[depth, arrivals]`."""
-    variance = np.maximum(square - mean**2, 1e-9 * mean**2)
-    shape, number = mean**2 / variance, np.arange(1, count + 1)
+    space = namespace_of(rate, mean, square)
+    variance = space.maximum(square - mean**2, 1e-9 * mean**2)
+    shape, number = mean**2 / variance, np.arange(1, count + 1)[None]
     stays = 1 / (1 + rate * variance / mean)
-    none = shape * np.log(stays)
-    arrives = np.log(np.maximum(1 - stays, np.finfo(float).tiny))
-    grows = np.log((shape[:, None] + number - 1) / number) + arrives[:, None]
-    return np.exp(np.concatenate([none[:, None], none[:, None] + np.cumsum(grows, axis=1)], axis=1))
+    none = shape * space.log(stays)
+    arrives = space.log(space.maximum(1 - stays, np.finfo(mean.dtype).tiny))
+    grows = space.log((shape[:, None] + number - 1) / number) + arrives[:, None]
+    return space.exp(joined([none[:, None], none[:, None] + space.cumsum(grows, axis=1)], axis=1))
 
 
 def _left_behind(arrivals: NDArray, depth: int) -> NDArray:
     """Return numbers in proportion to the probabilities that a service leaves 0, 1, 2, ... requests behind."""
-    count = arrivals.shape[1] - 1
+    count, space = arrivals.shape[1] - 1, namespace_of(arrivals)
     # probability of more than k arrivals
-    more = np.maximum(1 - np.cumsum(arrivals, axis=1), 0.0)
+    more = space.maximum(1 - space.cumsum(arrivals, axis=1), 0.0)
+    if space is not np:
+        return _levels(arrivals, more)
     found = np.zeros(count + 1)
     found[0] = 1.0
     for level in range(count):
@@ -113,3 +124,26 @@ def _left_behind(arrivals: NDArray, depth: int) -> NDArray:
         if found[level + 1] > 1e100:
             found /= found[level + 1]
     return found
+
+
+def _levels(arrivals: NDArray, more: NDArray) -> NDArray:
+    """Return the numbers of `_left_behind` from one loop of JAX. more: probability of more than k arrivals."""
+    import jax
+    import jax.numpy as jnp
+
+    depth, count = arrivals.shape[0], arrivals.shape[1] - 1
+    level, below = np.ogrid[:count, : count + 1]
+    # the first service finds one request; a later one finds those that the service before has left behind
+    further = np.where(below == 0, level, level - below + 1)
+    crossed = more[np.clip(below, 1, depth) - 1, np.clip(further, 0, count)] * ((below <= level) | (below == 0))
+    none = arrivals[np.minimum(np.arange(1, count + 1), depth) - 1, 0]
+    limit = jnp.finfo(arrivals.dtype).max ** 0.3
+
+    def next_level(found: NDArray, row: tuple[NDArray, NDArray, NDArray]) -> tuple[NDArray, None]:
+        number, crossed, none = row
+        new = found @ crossed / none
+        found = found.at[number + 1].set(new)
+        return found / jnp.where(new > limit, new, 1.0), None
+
+    first = jnp.zeros(count + 1, arrivals.dtype).at[0].set(1.0)
+    return jax.lax.scan(next_level, first, (jnp.arange(count), crossed, none))[0]

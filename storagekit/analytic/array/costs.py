@@ -384,7 +384,9 @@ def _beside_reads(
     def last_of(count: NDArray, access: NDArray) -> tuple[NDArray, NDArray]:
         """Return the ratio of the last access to the mean access: as it is, and for exponential times."""
         harmonic = np.cumsum(1 / np.arange(1, int(np.max(count)) + 1))[count - 1]
-        most = space.where(layouts.ways > 1, _together_last(spindle, reach, arc, count), spindle.most(reach, arc, count))
+        most = space.where(
+            layouts.ways > 1, _together_last(spindle, reach, arc, count), spindle.most(reach, arc, count)
+        )
         last = 1 + (most - alone) / access
         # disks that serve the same accesses have the same queues
         differs = np.where(layouts.ways > 1, 1 - (count - 1) / np.maximum(layouts.written - 1, 1), 1.0)

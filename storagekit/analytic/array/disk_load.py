@@ -12,6 +12,7 @@ from storagekit.analytic.array.command_queue import CommandQueue
 from storagekit.analytic.array.service_times import ServiceDistributions, ServiceTimes
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import as_number, is_zero, largest, namespace_of, quotient, stacked
 from storagekit.core.validation import (
     SHARE,
     Count,
@@ -21,6 +22,7 @@ from storagekit.core.validation import (
     instance_of,
     optional,
     several,
+    traced,
     validate_fields,
 )
 
@@ -81,13 +83,17 @@ def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
     tuple of Operation
         The reads, and the writes.
     """
-    return _operations_of(shape, float(reads))
+    return _kinds_of(shape, reads) if traced(reads) else _operations_of(shape, float(reads))
 
 
 @lru_cache(maxsize=1024)
 def _operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
+    return _kinds_of(shape, reads)
+
+
+def _kinds_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
     read, write = Operation(reads, shape.ways), Operation(1 - reads, shape.read_first, shape.written, shape.returns)
-    return tuple(one for one in (read, write) if one.share > 0)
+    return tuple(one for one in (read, write) if not is_zero(one.share))
 
 
 @dataclass(frozen=True)
@@ -126,12 +132,12 @@ class BackgroundAccesses:
         far, seeks, arc = 1 - self.near, services.seeks, services.arc
         seek, squared = far * seeks.mean(), far * (seeks**2).mean()
         mean, square = seek + arc / 2, squared + seek * arc + arc**2 / 3
-        return np.array([mean + self.seconds, square + 2 * mean * self.seconds + self.seconds**2])
+        return stacked([mean + self.seconds, square + 2 * mean * self.seconds + self.seconds**2])
 
     def distribution(self, services: ServiceTimes, time: NDArray) -> NDArray:
         """Return the distribution of the time of an access at the times of the grid. services: service times of the disk."""
         left = time - self.seconds
-        turned = np.clip(left / services.arc, 0.0, 1.0)
+        turned = namespace_of(left, services.arc).clip(left / services.arc, 0.0, 1.0)
         return self.near * turned + (1 - self.near) * services.positioned(left)
 
     def selections(self, far: NDArray, far_square: NDArray, fine: ServiceDistributions) -> NDArray:
@@ -141,10 +147,10 @@ class BackgroundAccesses:
         positioning of accesses that need a seek is assumed to be as short as the positioning of a read.
         """
         services, seconds, near = fine.services, self.seconds, self.near
-        arc, more = services.arc, seconds - float(services.sizes.seconds @ services.sizes.shares)
+        arc, more = services.arc, seconds - as_number(services.sizes.seconds @ services.sizes.shares)
         mean = (1 - near) * (far + more) + near * (arc / 2 + seconds)
         square = (1 - near) * (far_square + 2 * more * far + more**2)
-        return np.array([mean, square + near * (arc**2 / 3 + arc * seconds + seconds**2)])
+        return stacked([mean, square + near * (arc**2 / 3 + arc * seconds + seconds**2)])
 
 
 _KINDS = several(instance_of(BackgroundAccesses, "one as BackgroundAccesses(20.0, 0.005)"), of="kinds")
@@ -178,28 +184,28 @@ class Background:
     @property
     def longest(self) -> float:
         """Return the longest transfer time of such an access with overhead, seconds."""
-        return max((one.seconds for one in self.kinds), default=0.0)
+        return largest(0.0, *(one.seconds for one in self.kinds))
 
     def moments(self, services: ServiceTimes) -> NDArray:
         """Return the mean and the mean square of the time of an access, `[2]`; 0 without such accesses."""
-        if not self.rate:
+        if is_zero(self.rate):
             return np.zeros(2)
-        return sum(((one.rate / self.rate) * one.moments(services) for one in self.kinds), np.zeros(2))
+        return sum((quotient(one.rate, self.rate) * one.moments(services) for one in self.kinds), np.zeros(2))
 
     def busy(self, services: ServiceTimes) -> float:
         """Return the share of the time for which a disk serves these accesses; above 1 if they overload it."""
-        return self.rate * float(self.moments(services)[0])
+        return self.rate * as_number(self.moments(services)[0])
 
     def saturated(self, fine: ServiceDistributions, depth: int) -> float:
         """Return `busy` if a disk always selects among `depth` accesses. fine: service times of a disk."""
-        if not self.rate:
+        if is_zero(self.rate):
             return 0.0
         far = fine.selections(1.0, depth)
-        return sum(one.rate * float(one.selections(*far, fine)[0, -1]) for one in self.kinds)
+        return sum(one.rate * as_number(one.selections(*far, fine)[0, -1]) for one in self.kinds)
 
     def busy_together(self, services: ServiceTimes) -> float:
         """Return the sum of the busy times that a disk has in common with each other disk, as shares of the time."""
-        return sum(one.rate * float(one.moments(services)[0]) * (one.disks - 1) for one in self.kinds)
+        return sum(one.rate * as_number(one.moments(services)[0]) * (one.disks - 1) for one in self.kinds)
 
     @property
     def rate_together(self) -> float:
@@ -215,12 +221,12 @@ class Background:
 
         of_requests: the distribution for accesses of requests. requests: number of these accesses a second.
         """
-        if not self.rate:
+        if is_zero(self.rate):
             return of_requests
         total = self.rate + requests
         found = requests / total * of_requests
         for one in self.kinds:
-            found += one.rate / total * one.distribution(services, time)
+            found = found + one.rate / total * one.distribution(services, time)
         return found
 
     def selections(
@@ -231,12 +237,12 @@ class Background:
         fine: service times of a disk, on a grid that covers the longest of them. reads: share of reads among the accesses
         of requests. depth: largest number of accesses. requests: number of accesses of requests a second.
         """
-        found = np.array(fine.selections(reads, depth))
-        if self.rate:
+        found = stacked(fine.selections(reads, depth))
+        if not is_zero(self.rate):
             far, total = fine.selections(1.0, depth), self.rate + requests
-            found *= requests / total
+            found = found * (requests / total)
             for one in self.kinds:
-                found += one.rate / total * one.selections(*far, fine)
+                found = found + one.rate / total * one.selections(*far, fine)
         return found[0], found[1]
 
 
@@ -298,7 +304,7 @@ class DiskLoad(ABC):
     @property
     def demand(self) -> float:
         """Return the share of the time for which a disk would be busy if every access of a request needed a seek."""
-        requests = float(np.array([self.reads, self.writes]) @ self.moments[0])
+        requests = as_number(stacked([self.reads, self.writes]) @ self.moments[0])
         return requests + self.background.busy(self.fine.services)
 
     def with_background(self, of_requests: NDArray, time: NDArray) -> NDArray:

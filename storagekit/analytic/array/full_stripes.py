@@ -29,12 +29,16 @@ from storagekit.analytic.array.service_times import (
     transformed,
     waiting_times,
 )
+from storagekit.core.namespaces import as_number, largest, listed, namespace_of, power, smallest, special_of, stacked
+from storagekit.core.validation import traced
 
 # 1 - correlation of two waiting times, divided by 1 - correlation of their increments
 _REFLECTED = 4 / 3
 # nodes and weights of the integrals over the common part and over the own part of the copula
 _COMMON, _COMMON_WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 _OWN, _OWN_WEIGHTS = np.polynomial.legendre.leggauss(16)
+# largest utilization of the calculation of response times with JAX
+_FULL = 1 - 1e-5
 # limit of probabilities, so that their normal quantiles are finite
 _EDGE = 1e-12
 
@@ -44,17 +48,19 @@ class DividedRequests(DiskLoad):
 
     @property
     def _mixed(self) -> NDArray:
-        return np.array([self.of_reads, 1 - self.of_reads])
+        return stacked([self.of_reads, 1 - self.of_reads])
 
     def _moments(self) -> tuple[float, float]:
         """Return the mean and the mean square of the service time of an access."""
         share, own = self.background.share(self.reads + self.writes), self.background.moments(self.fine.services)
-        mean, square = ((1 - share) * (self.moments @ self._mixed) + share * own).tolist()
+        mean, square = listed((1 - share) * (self.moments @ self._mixed) + share * own)
         return mean, square
 
     def responses(self) -> tuple[float, NDArray, NDArray]:
         mean, square = self._moments()
         busy = self.demand if self.queue is None else self.queue.busy
+        # an overloaded disk, which only JAX computes, has no response times; a limit keeps the numbers finite
+        busy = smallest(busy, _FULL) if traced(busy) else busy
         left = square / (2 * mean * (1 - busy)) if self.queue is None else self.queue.wait
         time = time_grid(self.fine.time[-1], left)
         served = replace(self.fine, time=time)
@@ -62,10 +68,10 @@ class DividedRequests(DiskLoad):
             time,
             busy,
             left,
-            lambda: self.with_background(self._mixed @ np.array([served.read(1), served.write]), time),
+            lambda: self.with_background(self._mixed @ stacked([served.read(1), served.write]), time),
             selects=self.queue is not None,
         )
-        return busy, time, np.array([self._completed(one, served, waiting, busy) for one in self.operations])
+        return busy, time, stacked([self._completed(one, served, waiting, busy) for one in self.operations])
 
     def _completed(self, one: Operation, served: ServiceDistributions, waiting: NDArray, busy: float) -> NDArray:
         """Return the share of the requests of a kind that complete within each time.
@@ -73,7 +79,7 @@ class DividedRequests(DiskLoad):
         waiting: distribution of the waiting times. busy: utilization of a disk.
         """
         services, writes = served.services, one.writes > 0
-        shares = services.sizes.shares_of(writes) if one.sizes is None else np.array(one.sizes)
+        shares = services.sizes.shares_of(writes) if one.sizes is None else stacked(one.sizes)
         access, least = served.reads, services.sizes.seconds
         if writes:
             access, least = served.writes, services.sizes.written + services.settle
@@ -91,18 +97,18 @@ class DividedRequests(DiskLoad):
             self.rate * one.share * (one.reads + one.writes) * (one.reads + one.writes - 1) for one in self.operations
         )
         shared += self.background.rate_together
-        both = min(1.0, shared / self.accesses / (self.group - 1))
+        both = smallest(1.0, shared / self.accesses / (self.group - 1))
         mean, square = self._moments()
         access_mean, access_square = self.moments[:, kind]
         access = access_square - access_mean**2
         if self.queue is None:
-            own, shared = 0.0, both * max(0.0, access - self.fine.services.arc**2 / 12)
+            own, shared = 0.0, both * largest(0.0, access - self.fine.services.arc**2 / 12)
         else:
             # disks that select requests serve them in different orders, so that only the arrivals are common
             own, shared = square - mean**2, 0.0
-        waits = max(0.0, 1 - _REFLECTED * (1 - both * (1 - own / square)))
+        waits = largest(0.0, 1 - _REFLECTED * (1 - both * (1 - own / square)))
         mean, second = moments(1 - waiting, time)
-        return min(1.0, float((waits * (second - mean**2) + shared) / (second - mean**2 + access)))
+        return smallest(1.0, as_number((waits * (second - mean**2) + shared) / (second - mean**2 + access)))
 
 
 def _longest_rotation(served: ServiceDistributions, shares: NDArray, least: NDArray, count: int) -> NDArray:
@@ -111,7 +117,7 @@ def _longest_rotation(served: ServiceDistributions, shares: NDArray, least: NDAr
     shares: share of each size, `[size]`. least: time of an access of each size without seek and rotation, seconds, `[size]`.
     """
     services, time = served.services, served.time
-    rotated = shares @ np.clip((time - least[:, None]) / services.arc, 0.0, 1.0) ** count
+    rotated = shares @ namespace_of(time, least).clip((time[None] - least[:, None]) / services.arc, 0.0, 1.0) ** count
     return summed(transformed(services.sought(time)) * transformed(rotated))
 
 
@@ -132,13 +138,23 @@ def last_of(within: NDArray, count: int, common: float) -> NDArray:
     array of float
         Distribution function of the largest time, at the same arguments.
     """
-    from scipy.special import ndtr, ndtri  # not at the top: questions without full stripes start faster
+    space = namespace_of(within, common)
+    ndtr, ndtri = special_of(space).ndtr, special_of(space).ndtri
+    # in float32, the next number below 1 is farther away
+    edge = max(_EDGE, float(np.finfo(within.dtype).eps))
+    normal = ndtri(space.clip(within, edge, 1 - edge))[None]
 
-    normal = ndtri(np.clip(within, _EDGE, 1 - _EDGE))
-    share, rest = np.sqrt([common, 1 - common])
-    if common < 0.5:
+    def of_little() -> NDArray:
+        share, rest = power(smallest(common, 0.5), 0.5), space.sqrt(1 - smallest(common, 0.5))
         given = ndtr((normal - share * _COMMON[:, None]) / rest)
         return _COMMON_WEIGHTS @ given**count / _COMMON_WEIGHTS.sum()
-    # the largest of the own parts, whose distribution is the power of a normal one
-    largest = ndtri(((1 + _OWN) / 2) ** (1 / count))
-    return _OWN_WEIGHTS @ ndtr((normal - rest * largest[:, None]) / share) / 2
+
+    def of_much() -> NDArray:
+        share, rest = space.sqrt(largest(common, 0.5)), power(1 - largest(common, 0.5), 0.5)
+        # the largest of the own parts, whose distribution is the power of a normal one
+        own = ndtri(((1 + _OWN) / 2) ** (1 / count))
+        return _OWN_WEIGHTS @ ndtr((normal - rest * own[:, None]) / share) / 2
+
+    if traced(common):
+        return space.where(common < 0.5, of_little(), of_much())
+    return of_little() if common < 0.5 else of_much()

@@ -1,8 +1,8 @@
 """Describe the disks of an array, of one kind or of several kinds, and divide the requests among the disks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,14 @@ from storagekit.analytic.array.costs import Costs, Load, costs
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, Spindle, spindle
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import fixed_point, namespace_of
 from storagekit.core.validation import (
     COUNT,
     Count,
     Positive,
     instance_of,
     several,
+    traced,
     unchecked,
     validate,
     validate_fields,
@@ -136,7 +138,10 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
 
 
 def _alike(one, other) -> bool:
-    return one is other or (isinstance(one, DriveFigures) and isinstance(other, DriveFigures) and one == other)
+    if one is other or not (isinstance(one, DriveFigures) and isinstance(other, DriveFigures)):
+        return one is other
+    pairs = [(getattr(one, name), getattr(other, name)) for name in DriveFigures.__dataclass_fields__]
+    return all(first is second or (not traced(first, second) and first == second) for first, second in pairs)
 
 
 @dataclass(frozen=True)
@@ -193,32 +198,42 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
     grows with the share, so the shares are found by damped iteration. The iteration converges because seek times grow
     no faster than the reach.
     """
-    counts = disks.counts[:, None]
+    counts, space = disks.counts[:, None], namespace_of(*_numbers_of(disks, load))
 
     def each(requests: NDArray) -> list[Costs]:
-        used = np.minimum(_used(disks, load, layouts, requests), 1.0)
+        used = space.minimum(_used(disks, load, layouts, requests), 1.0)
         return [
             _costs(kind.spindle, load, layouts, disks.disks, row, scheduler)
             for kind, row in zip(disks.kinds, used, strict=True)
         ]
 
     def balanced(requests: NDArray) -> NDArray:
-        wanted = np.sqrt(requests / np.array([one.disk_time for one in each(requests)]))
+        wanted = space.sqrt(requests / space.stack([one.disk_time for one in each(requests)]))
         return wanted / (counts * wanted).sum(axis=0)
 
-    requests = np.full((len(disks.kinds), layouts.count), 1 / disks.disks)
-    if len(disks.kinds) > 1:
-        from scipy.optimize import fixed_point
+    requests = space.full((len(disks.kinds), layouts.count), 1 / disks.disks)
+    if len(disks.kinds) > 1 and space is not np:
+        requests = fixed_point(balanced, requests)
+    elif len(disks.kinds) > 1:
+        from scipy import optimize
 
-        requests = np.asarray(fixed_point(balanced, requests, xtol=1e-9, maxiter=500, method="iteration"))
+        requests = np.asarray(optimize.fixed_point(balanced, requests, xtol=1e-9, maxiter=500, method="iteration"))
     found = each(requests)
     weight = counts * requests
-    latency = (weight * np.array([one.latency for one in found])).sum(axis=0)
-    disk_time = disks.disks * (requests * np.array([one.disk_time for one in found])).max(axis=0)
-    busy = (counts * np.array([one.busy for one in found])).sum(axis=0) / disks.disks
+    latency = (weight * space.stack([one.latency for one in found])).sum(axis=0)
+    disk_time = disks.disks * (requests * space.stack([one.disk_time for one in found])).max(axis=0)
+    busy = (counts * space.stack([one.busy for one in found])).sum(axis=0) / disks.disks
     return SharedCosts(Costs(latency, disk_time, busy), _used(disks, load, layouts, requests), requests)
 
 
 def _used(disks: Population, load: Load, layouts: Layouts, requests: NDArray) -> NDArray:
-    capacity = np.array([[kind.capacity] for kind in disks.kinds])
-    return load.data * requests * layouts.copies / capacity
+    capacity = [[kind.capacity] for kind in disks.kinds]
+    return load.data * requests * layouts.copies[None] / namespace_of(capacity).asarray(capacity)
+
+
+def _numbers_of(disks: Population, load: Load) -> Iterator[Any]:
+    """Yield the numbers of the disks and of the load."""
+    yield from vars(load).values()
+    for kind in disks.kinds:
+        yield kind.capacity
+        yield from vars(kind.spindle).values()

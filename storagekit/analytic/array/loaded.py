@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,20 @@ from storagekit.analytic.array.service_times import (
 )
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.queueing import waiting_probability
+from storagekit.core.namespaces import (
+    as_number,
+    evenly_spaced,
+    fixed_point,
+    interpolated,
+    is_true,
+    is_zero,
+    largest,
+    listed,
+    namespace_of,
+    quotient,
+    smallest,
+    stacked,
+)
 from storagekit.core.validation import (
     Count,
     Positive,
@@ -62,6 +76,7 @@ from storagekit.core.validation import (
     optional,
     require,
     several,
+    traced,
     unchecked,
     validate,
     validate_fields,
@@ -69,6 +84,8 @@ from storagekit.core.validation import (
 
 # rounds of the search for the gain of a choice among idle heads, with command queueing
 _GAINS = 2
+# largest utilization of the calculation of response times with JAX
+_FULL = 1 - 1e-5
 # number of points of the time grid of service times
 _POINTS = 1025
 # largest number of iterations of the search for the utilization, and the change that ends it
@@ -122,7 +139,11 @@ class Loaded:
         InputError
             If the share is out of range.
         """
-        return float(np.interp(share, self.within, self.time)) if self.time.size else np.inf
+        if not self.time.size:
+            return np.inf
+        space = namespace_of(share, self.within, self.time)
+        found = interpolated(share, self.within, self.time)
+        return as_number(space.where(space.isinf(self.mean), np.inf, found))
 
 
 _OPERATIONS = optional(several(instance_of(Operation, "one as Operation(1.0, reads=1)"), 1, "operations"))
@@ -158,7 +179,7 @@ class RequestClass:
     def __post_init__(self):
         validate_fields(self)
         if self.sizes is not None:
-            total = sum(self.sizes)
+            total = sum(self.sizes, 0.0)
             require(abs(total - 1) < 1e-6, "sum of the shares of sizes", total, "1; divide the shares by their sum")
         if self.operations is not None:
             total = sum(each.share for each in self.operations)
@@ -167,7 +188,7 @@ class RequestClass:
     def kinds(self, shape: Shape) -> tuple[Operation, ...]:
         """Return the kinds of requests of the class in a layout, with their shares among all requests."""
         found = operations_of(shape, self.reads) if self.operations is None else self.operations
-        if self.share == 1 and self.sizes is None:
+        if is_true(self.share == 1) and self.sizes is None:
             return found
         return tuple(replace(one, share=self.share * one.share, sizes=self.sizes) for one in found)
 
@@ -267,13 +288,21 @@ def loaded_by_class(
     _require_classes(shape, sizes, classes)
     one = disk_demand(spindle, shape, reach, sizes, classes, disks=disks, rate=rate, depth=depth, background=background)
     saturation = one.saturation(rate)
-    if one.overloaded:
+    if is_true(one.overloaded):
         none = np.empty(0)
         return (Loaded(one.demand, saturation, np.inf, none, none, one.background),) * len(classes)
     busy, time, each = one.load.responses()
     if isinstance(one.load, DiskLoad):
         each = _of_classes(classes, shape, one.load.operations, each)
-    return tuple(Loaded(busy, saturation, mean_time(within, time), time, within, one.background) for within in each)
+    found = (Loaded(busy, saturation, mean_time(within, time), time, within, one.background) for within in each)
+    return tuple(_unless_overloaded(each, one) for each in found) if traced(one.overloaded) else tuple(found)
+
+
+def _unless_overloaded(found: Loaded, demand: "DiskDemand") -> Loaded:
+    """Return response times with the utilization and the mean of an overloaded array, where JAX finds it overloaded."""
+    space = namespace_of(demand.overloaded)
+    busy = space.where(demand.overloaded, demand.demand, found.utilization)
+    return replace(found, utilization=busy, mean=space.where(demand.overloaded, np.inf, found.mean))
 
 
 def all_of(classes: Sequence[RequestClass], found: Sequence[Loaded]) -> Loaded:
@@ -281,9 +310,9 @@ def all_of(classes: Sequence[RequestClass], found: Sequence[Loaded]) -> Loaded:
     first = found[0]
     if len(found) == 1 or not first.time.size:
         return first
-    shares = np.array([one.share for one in classes])
-    within = shares @ np.array([one.within for one in found])
-    return replace(first, mean=float(shares @ [one.mean for one in found]), within=within)
+    shares = stacked([one.share for one in classes])
+    within = shares @ stacked([one.within for one in found])
+    return replace(first, mean=as_number(shares @ stacked([one.mean for one in found])), within=within)
 
 
 def _require_classes(shape: Shape, sizes: TransferSizes, classes: Sequence[RequestClass]) -> None:
@@ -302,12 +331,13 @@ def _of_classes(
     classes: Sequence[RequestClass], shape: Shape, operations: Sequence[Operation], within: NDArray
 ) -> NDArray:
     """Return the share of the requests of each class that complete within each time, from those of each operation."""
-    found, first = np.zeros((len(classes), within.shape[1])), 0
-    for row, one in enumerate(classes):
+    found, first = [], 0
+    for one in classes:
         last = first + len(one.kinds(shape))
-        shares = np.array([each.share for each in operations[first:last]])
-        found[row], first = shares @ within[first:last] / max(shares.sum(), 1e-300), last
-    return found
+        shares = stacked([each.share for each in operations[first:last]])
+        found.append(quotient(shares @ within[first:last], shares.sum()))
+        first = last
+    return stacked(found)
 
 
 @dataclass(frozen=True)
@@ -334,7 +364,7 @@ class DiskDemand:
     def saturation(self, rate: float) -> float:
         """Return the arrival rate at which the demand is 1. rate: the arrival rate that causes this demand."""
         # without the accesses of the background, the demand is in proportion to the rate
-        return rate * max(0.0, 1 - self.background) / max(self.demand - self.background, 1e-300)
+        return rate * largest(0.0, 1 - self.background) / largest(self.demand - self.background, 1e-300)
 
 
 def disk_demand(
@@ -353,17 +383,18 @@ def disk_demand(
     kinds = tuple(kind for one in classes for kind in one.kinds(shape))
     if any(one.sizes is not None for one in classes):
         sizes = _sizes_of_accesses(sizes, kinds)
-    seeks = spindle.hop(np.asarray(reach) * unchecked(nearest_of_several.distances)())
-    turn = float(np.asarray(spindle.revolution)) * shape.turned
-    arc = float(np.asarray(spindle.revolution)) / shape.replicas
-    services = ServiceTimes(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
-    transfer = max(float(sizes.written.max() + turn + services.settle), background.longest)
+    seeks = spindle.hop(namespace_of(reach).asarray(reach) * unchecked(nearest_of_several.distances)())
+    turn = as_number(spindle.revolution) * shape.turned
+    arc = as_number(spindle.revolution) / shape.replicas
+    services = ServiceTimes(seeks, arc, sizes, turn, as_number(spindle.write_settle))
+    transfer = largest(as_number(sizes.written.max() + turn + services.settle), background.longest)
     # without a choice among heads or requests, only the longest service time is needed
     points = _POINTS if depth > 1 or shape.heads > 1 else 2
-    fine = ServiceDistributions(services, np.linspace(0.0, float(seeks.max() + arc + transfer), points))
+    longest = as_number(seeks.max() + arc + transfer)
+    fine = ServiceDistributions(services, evenly_spaced(longest, points))
     reads = sum(one.share * one.reads for one in classes)
     own = any(one.operations is not None for one in classes)
-    if shape.ways > 1 or own or (shape.read_first and reads < 1):
+    if shape.ways > 1 or own or (shape.read_first and not is_true(reads >= 1)):
         load = DividedRequests if shape.ways > 1 else SeveralPhases
         return _of_several_disks(load(shape.group, fine, kinds, rate / disks, background=background), depth)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
@@ -376,11 +407,10 @@ def disk_demand(
 
 def _sizes_of_accesses(sizes: TransferSizes, kinds: Sequence[Operation]) -> TransferSizes:
     """Return transfer sizes with the shares of all accesses that read, and of all accesses that write."""
-    own = np.array([sizes.shares if one.sizes is None else one.sizes for one in kinds])
-    every = np.array([[one.share * one.reads, one.share * one.writes] for one in kinds]).T @ own
-    total = every.sum(axis=1)
+    own = stacked([sizes.shares if one.sizes is None else stacked(one.sizes) for one in kinds])
+    every = stacked([stacked([one.share * one.reads, one.share * one.writes]) for one in kinds]).T @ own
     # without reads, or without writes, their shares have no effect
-    reads, writes = (each / one if one > 0 else sizes.shares for each, one in zip(every, total, strict=True))
+    reads, writes = (quotient(each, each.sum(), sizes.shares) for each in every)
     return replace(sizes, shares=reads, written_shares=writes)
 
 
@@ -392,11 +422,11 @@ def _selecting(ways: "_Ways", depth: int) -> DiskDemand:
     queue = command_queue(rate, mean, square)
     for _ in range(_GAINS if ways.shape.heads > 1 else 0):
         # a read that finds several idle heads takes the nearest
-        gain = np.array([ways.moment(queue.busy, power) / ways.moment(1.0, power) for power in (1, 2)])
-        first = np.arange(depth) == 0
-        queue = command_queue(rate, np.where(first, gain[0], 1.0) * mean, np.where(first, gain[1], 1.0) * square)
+        gain = [ways.moment(queue.busy, power) / ways.moment(1.0, power) for power in (1, 2)]
+        first, space = np.arange(depth) == 0, namespace_of(*gain)
+        queue = command_queue(rate, space.where(first, gain[0], 1.0) * mean, space.where(first, gain[1], 1.0) * square)
     selecting = replace(ways, fine=replace(ways.fine, chances=queue.chances), queue=queue)
-    return DiskDemand(selecting, rate * float(mean[-1]), background.saturated(ways.fine, depth), queue.busy >= 1)
+    return DiskDemand(selecting, rate * as_number(mean[-1]), background.saturated(ways.fine, depth), queue.busy >= 1)
 
 
 def _of_several_disks(load: DiskLoad, depth: int) -> DiskDemand:
@@ -404,7 +434,7 @@ def _of_several_disks(load: DiskLoad, depth: int) -> DiskDemand:
     demand, others = load.demand, load.background.busy(load.fine.services)
     if depth > 1:
         mean, square = load.background.selections(load.fine, load.of_reads, depth, load.reads + load.writes)
-        demand, others = load.accesses * float(mean[-1]), load.background.saturated(load.fine, depth)
+        demand, others = load.accesses * as_number(mean[-1]), load.background.saturated(load.fine, depth)
         queue = command_queue(load.accesses, mean, square)
         load = replace(load, fine=replace(load.fine, chances=queue.chances), queue=queue)
     return DiskDemand(load, demand, others, demand >= 1)
@@ -434,13 +464,15 @@ class _Ways:
         """Return the probabilities that a read finds 0, 1, 2, ... idle heads."""
         heads, waits = self.shape.heads, self.waits(busy)
         free = [comb(heads, n) * (1 - busy) ** n * busy ** (heads - n) for n in range(1, heads + 1)]
-        scale = (1 - waits) / (sum(free) or 1.0)
+        total = sum(free)
+        scale = quotient(1 - waits, total, 1.0) if traced(total) else (1 - waits) / (total or 1.0)
         return [waits, *(scale * chance for chance in free)]
 
     def waits(self, busy: float) -> float:
         """Return the probability that a read finds no idle head."""
-        if busy >= 1 or self.shape.heads == 1:
-            return min(busy, 1.0)
+        busy = smallest(busy, 1.0)
+        if is_true(busy == 1) or self.shape.heads == 1:
+            return busy
         together = self.together
         return together * busy + (1 - together) * waiting_probability(self.pool * busy, self.pool)
 
@@ -479,7 +511,7 @@ class _Ways:
     def moment(self, busy: float, power: int) -> float:
         """Return the mean (for `power` 1) or the mean square (for `power` 2) of the service time of an access."""
         none, *idle = self.found_idle(busy)
-        *reads, write = self.moments[power - 1].tolist()
+        *reads, write = listed(self.moments[power - 1])
         read = none * reads[0] + sum(chance * each for chance, each in zip(idle, reads, strict=True))
         return self.of_reads * read + (1 - self.of_reads) * write
 
@@ -487,7 +519,7 @@ class _Ways:
         """Return the distribution of the service time of an access."""
         none, *idle = self.found_idle(busy)
         chances = [none + idle[0], *idle[1:]]
-        read = sum((chance * served.read(heads) for heads, chance in enumerate(chances, 1)), np.zeros_like(served.time))
+        read = sum((chance * served.read(heads) for heads, chance in enumerate(chances, 1)), np.zeros(served.time.size))
         found = self.of_reads * read + (1 - self.of_reads) * served.write
         return self.background.mixed(found, self.arrivals, served.services, served.time)
 
@@ -496,7 +528,7 @@ class _Ways:
         if self.queue is not None:
             return self.queue.wait
         share, own = self.background.share(self.arrivals), self.background.moments(self.fine.services)
-        mean, square = (float((1 - share) * self.moment(busy, power) + share * own[power - 1]) for power in (1, 2))
+        mean, square = (as_number((1 - share) * self.moment(busy, power) + share * own[power - 1]) for power in (1, 2))
         return square / (2 * mean * (1 - busy))
 
     def responses(self) -> tuple[float, NDArray, NDArray]:
@@ -504,8 +536,10 @@ class _Ways:
 
         The shares are those among the requests of each class, `[class, time]`.
         """
-        time = time_grid(float(self.fine.time[-1]), self.left(self.busy))
-        return self.busy, time, _responses(self, replace(self.fine, time=time), self.busy)
+        # an overloaded disk, which only JAX computes, has no response times; a limit keeps the numbers finite
+        busy = smallest(self.busy, _FULL) if traced(self.busy) else self.busy
+        time = time_grid(as_number(self.fine.time[-1]), self.left(busy))
+        return busy, time, _responses(self, replace(self.fine, time=time), busy)
 
     @cached_property
     def busy(self) -> float:
@@ -516,10 +550,12 @@ class _Ways:
         if self.queue is not None:
             return self.queue.busy
         others = self.background.busy(self.fine.services)
-        busy = min(1.0, self.arrivals * self.moment(0.0, 1) + others)
+        busy = smallest(1.0, self.arrivals * self.moment(0.0, 1) + others)
+        if traced(busy) and self.shape.heads > 1:
+            return fixed_point(lambda busy: smallest(1.0, self.arrivals * self.moment(busy, 1) + others), busy)
         for _ in range(_ROUNDS if self.shape.heads > 1 else 0):
             before, busy = busy, min(1.0, self.arrivals * self.moment(busy, 1) + others)
-            if busy - before < _SETTLED:
+            if is_true(busy - before < _SETTLED):
                 break
         return busy
 
@@ -533,19 +569,20 @@ def _responses(ways: _Ways, served: ServiceDistributions, busy: float) -> NDArra
         waited, served = replace(served, chances=ways.queue.waited), replace(served, chances=None)
     # Heads with one queue serve the reads in parallel, but not the writes.
     faster = ways.together + (1 - ways.together) / ways.pool
-    waits = transformed(np.interp(time, time * faster, waiting))
-    chances = ways.found_idle(busy)
-    found = np.zeros((len(ways.classes), time.size))
-    for within, one in zip(found, ways.classes, strict=True):
-        if one.reads > 0:
-            shares = sizes.shares_of(False) if one.sizes is None else np.array(one.sizes)
-            within += one.reads * chances[0] * summed(waits * transformed(shares @ waited.reads))
+    waits = transformed(interpolated(time, time * faster, waiting))
+    chances, found = ways.found_idle(busy), []
+    for one in ways.classes:
+        within: Any = np.zeros(time.size)
+        if not is_zero(one.reads):
+            shares = sizes.shares_of(False) if one.sizes is None else stacked(one.sizes)
+            within = within + one.reads * chances[0] * summed(waits * transformed(shares @ waited.reads))
             for heads, chance in enumerate(chances[1:], 1):
-                within += one.reads * chance * (shares @ served.read_by(heads))
-        if one.reads < 1:
-            shares = sizes.shares_of(True) if one.sizes is None else np.array(one.sizes)
-            within += (1 - one.reads) * _written(ways, served, waited, waits, busy, shares)
-    return found
+                within = within + one.reads * chance * (shares @ served.read_by(heads))
+        if not is_zero(1 - one.reads):
+            shares = sizes.shares_of(True) if one.sizes is None else stacked(one.sizes)
+            within = within + (1 - one.reads) * _written(ways, served, waited, waits, busy, shares)
+        found.append(within)
+    return stacked(found)
 
 
 def _written(
@@ -564,11 +601,11 @@ def _written(
     # all copies of a write have the same size
     written = ways.shape.written
     ones, behind = served.writes, waited.writes
-    found = np.zeros_like(served.time)
-    if ways.alike > 0:
-        last = summed(waits * transformed(behind**written))
-        found += ways.alike * (shares @ ((1 - busy) * ones**written + busy * last))
-    if ways.alike < 1:
-        apart = ((1 - busy) * ones + busy * summed(waits * transformed(behind))) ** written
-        found += (1 - ways.alike) * (shares @ apart)
+    found: Any = np.zeros(served.time.size)
+    if not is_zero(ways.alike):
+        last = summed(waits[None] * transformed(behind**written))
+        found = found + ways.alike * (shares @ ((1 - busy) * ones**written + busy * last))
+    if not is_zero(1 - ways.alike):
+        apart = ((1 - busy) * ones + busy * summed(waits[None] * transformed(behind))) ** written
+        found = found + (1 - ways.alike) * (shares @ apart)
     return found

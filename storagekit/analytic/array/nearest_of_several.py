@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.core.namespaces import namespace_of, where_chosen
+from storagekit.core.namespaces import evenly_spaced, interpolated, namespace_of, where_chosen
 from storagekit.core.validation import (
     COUNT,
     MOST_COUNTED,
@@ -160,10 +160,10 @@ def _looked_up(full, arc, copies, table) -> NDArray:
     """Return the mean times by interpolation in the table of each number of heads."""
     whole = full + arc
     part = full / whole
-    column, space = _column(copies), namespace_of(whole)
+    column = _column(copies)
     found = part
     for n in np.unique(column):
-        mean = partial(space.interp, xp=_PARTS, fp=table(int(n)))
+        mean = partial(interpolated, points=_PARTS, values=table(int(n)))
         found = where_chosen(column == n, mean, part, otherwise=found)
     return found * whole
 
@@ -180,7 +180,7 @@ def _least_of_some(full, arc, copies) -> NDArray:
     """
     whole, space = full + arc, namespace_of(full, arc, copies)
     crowds, table = map(space.asarray, _crowd_table())
-    row = space.minimum(space.interp(space.log(copies), crowds, space.arange(crowds.size)), crowds.size - 1.001)
+    row = space.minimum(interpolated(space.log(copies), crowds, space.arange(crowds.size)), crowds.size - 1.001)
     column = space.minimum(full / whole * (_PARTS.size - 1), _PARTS.size - 1.001)
     upper, left = row.astype(int), column.astype(int)
     down, right = row - upper, column - left
@@ -346,7 +346,7 @@ def _exceeds(seeks: NDArray, arc: NDArray) -> tuple[NDArray, NDArray]:
     """Return G at equal steps of time, `[layout, time]`, and the length of the steps in seconds, `[layout]`."""
     space = namespace_of(seeks, arc)
     last = seeks.max(axis=1) + arc
-    time = space.linspace(space.zeros_like(last), last, _TIMES, axis=1)
+    time = evenly_spaced(last, _TIMES)
     until, before = _within(time, seeks), _within(time - arc[:, None], seeks)
     return space.clip((until - before) / arc[:, None], 0, 1), last / (_TIMES - 1)
 

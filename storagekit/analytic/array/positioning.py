@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.equations import seek_striped
 from storagekit.core.errors import InputError
-from storagekit.core.namespaces import namespace_of
+from storagekit.core.namespaces import interpolated, namespace_of
 from storagekit.core.validation import SPAN, TIME, Amount, Positive, require_seconds, traced, unchecked, validate_fields
 from storagekit.drive import Drive
 
@@ -259,7 +259,7 @@ class Curve(Spindle):
     assumption = "seek times follow the drive's curve; seeks span the cylinders of the data, divided by the locality"
 
     def reach(self, share):
-        return namespace_of(share).interp(share, self.held, np.linspace(0, 1, self.held.size))
+        return interpolated(share, self.held, np.linspace(0, 1, self.held.size))
 
     def hop(self, reach):
         space = namespace_of(reach, self.times)

@@ -41,13 +41,25 @@ from storagekit.analytic.array.service_times import (
     transformed,
     waiting_times,
 )
+from storagekit.core.namespaces import (
+    as_number,
+    interpolated,
+    is_zero,
+    largest,
+    listed,
+    namespace_of,
+    repeated,
+    smallest,
+    stacked,
+)
+from storagekit.core.validation import traced
 
 # number of points of the time grid for the probabilities that no request waits
 _COARSE = 256
 # rounds of the search for the waiting time
 _WAITS = 40
-# a utilization above which a queue is longer than can be computed
-_FULL = 1 - 1e-9
+# a utilization above which a queue is longer than can be computed, and the same with JAX, whose numbers may be float32
+_FULL, _FULL_TRACED = 1 - 1e-9, 1 - 1e-5
 
 
 @dataclass(frozen=True)
@@ -62,41 +74,41 @@ class SeveralPhases(DiskLoad):
     """The load of a disk of an array whose requests first read and then write, as with parity."""
 
     def responses(self) -> tuple[float, NDArray, NDArray]:
-        returning, untouched = [one for one in self.operations if one.returns], {}
+        returning, untouched = [kind for kind, one in enumerate(self.operations) if one.returns], {}
         if returning:
             # the probabilities change the service times only slightly, so that one round of iteration suffices
-            idle = max(0.0, 1 - self.demand)
+            idle = largest(0.0, 1 - self.demand)
             coarse = _Queue(self, dict.fromkeys(returning, _Untouched(idle, idle)), _COARSE)
-            untouched = {one: coarse.untouched(one) for one in returning}
+            untouched = {kind: coarse.untouched(kind) for kind in returning}
         queue = _Queue(self, untouched)
         return queue.busy, queue.time, queue.within()
 
 
 class _Queue:
-    """The queue of a disk, if the probabilities `untouched` of the writes that return are known.
+    """The queue of a disk, if the probabilities `untouched` of the writes that return are known, by kind of operation.
 
-    points: number of points of the time grid, by default as needed.
+    A kind is the index of an operation in `load.operations`. points: number of points of the time grid, by default as needed.
     """
 
-    def __init__(self, load: SeveralPhases, untouched: dict[Operation, _Untouched], points: int | None = None):
+    def __init__(self, load: SeveralPhases, untouched: dict[int, _Untouched], points: int | None = None):
         self.load, self._untouched = load, untouched
-        self._seconds = {one: self._second_access(one) for one in load.operations}
-        s, s2 = load.moments[:, 0].tolist()
-        others, others_square = load.background.moments(load.fine.services).tolist()
+        self._seconds = [self._second_access(kind) for kind in range(len(load.operations))]
+        s, s2 = listed(load.moments[:, 0])
+        others, others_square = listed(load.background.moments(load.fine.services))
         # the mean square of the service times in a second, which determines the work of an M/G/1 queue
         self._squares = load.reads * s2 + load.background.rate * others_square
         demand = load.reads * s + load.background.rate * others
-        for one in load.operations:
-            mean, square = self._seconds[one]
+        for one, (mean, square) in zip(load.operations, self._seconds, strict=True):
             self._squares += self._writes(one) * square
             demand += self._writes(one) * mean
-        self.busy = min(_FULL, demand if load.queue is None else load.queue.busy)
+        full = _FULL_TRACED if traced(demand) else _FULL
+        self.busy = smallest(full, demand if load.queue is None else load.queue.busy)
         if load.queue is None:
             self._plain = self._squares / (2 * (1 - self.busy))
         else:
             self._plain = load.queue.busy * load.queue.wait
         self.mean_wait = self._mean_wait(s)
-        self.time = time_grid(load.fine.time[-1], max(self.mean_wait, self._plain) / self.busy, points)
+        self.time = time_grid(load.fine.time[-1], largest(self.mean_wait, self._plain) / self.busy, points)
         self._served = replace(load.fine, time=self.time)
         self._queued = waiting_times(
             self.time, self.busy, self.mean_wait / self.busy, self._access, selects=load.queue is not None
@@ -109,42 +121,43 @@ class _Queue:
         """Return the number of accesses a second with which requests of a kind write a disk."""
         return self.load.rate * one.share * one.writes
 
-    def _second_access(self, one: Operation) -> tuple[float, float]:
+    def _second_access(self, kind: int) -> tuple[float, float]:
         """Return the mean and the mean square of the time of an access with which a request of a kind writes."""
+        one = self.load.operations[kind]
         services, shares = self.load.fine.services, self._shares(one, writes=True)
         mean, square = self._moments(one, writes=True)
         if not one.returns:
             return mean, square
         turn, least = services.arc, services.sizes.written + services.settle
         last = self._rest_of_turn()
-        idle = np.array([shares @ last, shares @ (least + turn / 2)])
-        squares = np.array([shares @ last**2, shares @ (least**2 + least * turn + turn**2 / 3)])
-        weights = self._returns(one)
+        idle = stacked([shares @ last, shares @ (least + turn / 2)])
+        squares = stacked([shares @ last**2, shares @ (least**2 + least * turn + turn**2 / 3)])
+        weights = self._returns(kind)
         left = 1 - weights.sum()
-        return float(weights @ idle + left * mean), float(weights @ squares + left * square)
+        return as_number(weights @ idle + left * mean), as_number(weights @ squares + left * square)
 
     def _shares(self, one: Operation, writes: bool) -> NDArray:
         """Return the share of each size among the requests of a kind. writes: whether an access writes."""
-        return self.load.fine.services.sizes.shares_of(writes) if one.sizes is None else np.array(one.sizes)
+        return self.load.fine.services.sizes.shares_of(writes) if one.sizes is None else stacked(one.sizes)
 
     def _moments(self, one: Operation, writes: bool) -> list[float]:
         """Return the mean and the mean square of the time of an access of a kind of requests, with a seek."""
         if one.sizes is None:
-            return self.load.moments[:, int(writes)].tolist()
-        return self.load.fine.moments_of(writes, np.array(one.sizes)).tolist()
+            return listed(self.load.moments[:, int(writes)])
+        return listed(self.load.fine.moments_of(writes, stacked(one.sizes)))
 
     def _rest_of_turn(self) -> NDArray:
         """Return the time from the end of a read to the end of the write of the same data, for each size, seconds."""
         services = self.load.fine.services
-        return services.arc * np.ceil((services.sizes.written + services.settle) / services.arc)
+        seconds = services.sizes.written + services.settle
+        return services.arc * namespace_of(seconds, services.arc).ceil(seconds / services.arc)
 
     def _mean_wait(self, s: float) -> float:
         """Return the mean waiting time. s: mean time of a read."""
         work, following, elsewhere = 0.0, 0.0, 0.0
         # time of a write on a disk that its request has not read
-        later = float(self.load.moments[0, 1])
-        for one in self.load.operations:
-            t, _ = self._seconds[one]
+        later = as_number(self.load.moments[0, 1])
+        for one, (t, _) in zip(self.load.operations, self._seconds, strict=True):
             if one.returns:
                 work += 2 * self._writes(one) * self._moments(one, writes=False)[0] * t
                 following += self._writes(one) * t
@@ -152,12 +165,14 @@ class _Queue:
                 elsewhere += self._writes(one)
         # the mean work without the second accesses that have not arrived yet when the disk is idle
         known = self._plain * (1 + work * self.busy / self._squares)
-        wait, shared = self._plain, self._shared([one.reads + one.writes for one in self.load.operations])
-        for _ in range(_WAITS if elsewhere else 1):
+        shared = self._shared([one.reads + one.writes for one in self.load.operations])
+
+        def next_wait(number: int, wait: float) -> float:
             future = elsewhere * (wait + s)
             found = (known - later * future * (1 - 1 / (1 + shared * future / 3))) / (1 + following)
-            wait = (wait + found) / 2 if elsewhere else found
-        return wait
+            return found if is_zero(elsewhere) else (wait + found) / 2
+
+        return repeated(1 if is_zero(elsewhere) else _WAITS, self._plain, next_wait)
 
     def _shared(self, accesses: Sequence[int]) -> float:
         """Return the share of a disk's work that a second disk of its group has in common.
@@ -167,39 +182,39 @@ class _Queue:
         load = self.load
         if load.group == 1:
             return 0.0
-        found, s = 0.0, float(load.moments[0, 0])
-        for one, count in zip(load.operations, accesses, strict=True):
+        found, s = 0.0, as_number(load.moments[0, 0])
+        for one, count, (mean, _) in zip(load.operations, accesses, self._seconds, strict=True):
             if count > 1:
                 read = s if one.sizes is None else self._moments(one, writes=False)[0]
-                work = load.rate * one.share * one.reads * read + self._writes(one) * self._seconds[one][0]
+                work = load.rate * one.share * one.reads * read + self._writes(one) * mean
                 found += work * (count - 1)
         found += load.background.busy_together(load.fine.services)
-        return min(1.0, found / self.busy / (load.group - 1))
+        return smallest(1.0, found / self.busy / (load.group - 1))
 
     def _access(self) -> NDArray:
         """Return the distribution of the service time of an access."""
         load, served = self.load, self._served
         found = load.reads * served.read(1) + load.writes * served.write
-        for one in self.load.operations:
-            if one not in self._untouched:
-                continue
-            chance, write = self._returns(one), self._shares(one, writes=True) @ served.writes
-            found += self._writes(one) * (chance @ np.array(self._at_once(one)) - chance.sum() * write)
+        for kind in self._untouched:
+            one = load.operations[kind]
+            chance, write = self._returns(kind), self._shares(one, writes=True) @ served.writes
+            found = found + self._writes(one) * (chance @ stacked(self._at_once(one)) - chance.sum() * write)
         return load.with_background(found / (load.reads + load.writes), self.time)
 
-    def _returns(self, one: Operation) -> NDArray:
+    def _returns(self, kind: int) -> NDArray:
         """Return the probabilities that a write returns to an idle disk: to the last disk that it has read, to others."""
-        known = self._untouched[one]
-        return np.array([known.last, known.other * (one.writes - 1)]) / one.writes
+        known, writes = self._untouched[kind], self.load.operations[kind].writes
+        return stacked([known.last, known.other * (writes - 1)]) / writes
 
     def _at_once(self, one: Operation) -> tuple[NDArray, NDArray]:
         """Return the distributions of the time of a write that returns to an idle disk: the last disk, other disks."""
         services, time = self.load.fine.services, self.time
         shares = self._shares(one, writes=True)
         # a step between two times of the grid becomes a ramp, so that the mean is continuous
-        last = shares @ np.clip((time - self._rest_of_turn()[:, None]) / (time[1] - time[0]) + 0.5, 0.0, 1.0)
+        clip = namespace_of(time, services.arc, services.settle, shares).clip
+        last = shares @ clip((time[None] - self._rest_of_turn()[:, None]) / (time[1] - time[0]) + 0.5, 0.0, 1.0)
         least = (services.sizes.written + services.settle)[:, None]
-        return last, shares @ np.clip((time - least) / services.arc, 0.0, 1.0)
+        return last, shares @ clip((time[None] - least) / services.arc, 0.0, 1.0)
 
     def _ended(self, one: Operation, writes: bool) -> tuple[NDArray, NDArray]:
         """Return the distributions of the end of one access of a phase, and of the end of its last access.
@@ -209,13 +224,13 @@ class _Queue:
         services, operations = self.load.fine.services, self.load.operations
         # a first phase reads what the request then writes
         shares, time, count = self._shares(one, writes), self.time, one.writes if writes else one.reads
-        kind = writes, one.sizes
+        kind = writes, None if one.sizes is None else tuple(map(id, one.sizes))
         ones = self._served.writes if writes else self._served.reads
         least = services.sizes.written + services.settle if writes else services.sizes.seconds
         waits = (1 - self.busy) + self.busy * self._transform
         if count == 1:
             if kind not in self._alone:
-                self._alone[kind] = shares @ summed(transformed(ones) * waits)
+                self._alone[kind] = shares @ summed(transformed(ones) * waits[None])
             return self._alone[kind], self._alone[kind]
         # Disks that have served the same requests have their arms at the same place, and similar queues. All accesses of
         # a request move arms, but only the accesses of one phase arrive at the same time.
@@ -223,57 +238,62 @@ class _Queue:
         arrived = self._shared([each.writes if writes else each.reads for each in operations])
         together = (1 - self.busy) * visited + self.busy * arrived
         if self._served.chances is None:
-            rotated = shares @ np.clip((time - least[:, None]) / services.arc, 0.0, 1.0) ** count
-            *each, sought, rotated = transformed(np.array([*ones, services.sought(time), rotated]))
+            clip = namespace_of(time, least, services.arc).clip
+            rotated = shares @ clip((time[None] - least[:, None]) / services.arc, 0.0, 1.0) ** count
+            *each, sought, rotated = transformed(stacked([*ones, services.sought(time), rotated]))
             last = sought * rotated
         else:
             # disks that select requests serve them in different orders
-            *each, last = transformed(np.array([*ones, shares @ ones**count]))
-        ended = summed(np.array([*each, last]) * waits)
+            *each, last = transformed(stacked([*ones, shares @ ones**count]))
+        ended = summed(stacked([*each, last]) * waits[None])
         apart = shares @ ended[:-1] ** count
         self._alone[kind] = shares @ ended[:-1]
         return self._alone[kind], together * ended[-1] + (1 - together) * apart
 
-    def untouched(self, one: Operation) -> _Untouched:
+    def untouched(self, kind: int) -> _Untouched:
         """Return the probabilities that no request waits when a write returns to a disk."""
+        one, space = self.load.operations[kind], namespace_of(self.time)
         read, end = self._ended(one, writes=False)
         accesses, count = self.load.accesses, one.writes
-        kept = np.exp(-accesses * self.time)
+        kept = space.exp(-accesses * self.time)
         # the mean time by which the other reads end before the last
         early = (mean_time(end, self.time) - mean_time(read, self.time)) * count / max(count - 1, 1)
-        last, other = (float(np.diff(each, prepend=0.0) @ kept) for each in (end, read))
-        return _Untouched(last, other * float(np.exp(-accesses * early)))
+        last, other = (as_number(space.diff(each, prepend=0.0) @ kept) for each in (end, read))
+        return _Untouched(last, other * as_number(space.exp(-accesses * early)))
 
     def within(self) -> NDArray:
         """Return the share of the requests of each kind that complete within each time of the grid, `[operation, time]`."""
         # requests with several accesses first: single accesses are by-products of theirs
-        ordered = sorted(self.load.operations, key=lambda one: -max(one.reads, one.writes))
-        found = {one: self._completed(one) for one in dict.fromkeys(ordered)}
-        return np.array([found[one] for one in self.load.operations])
+        operations = self.load.operations
+        ordered = sorted(range(len(operations)), key=lambda kind: -max(operations[kind].reads, operations[kind].writes))
+        found = {kind: self._completed(kind) for kind in ordered}
+        return stacked([found[kind] for kind in range(len(operations))])
 
-    def _completed(self, one: Operation) -> NDArray:
+    def _completed(self, kind: int) -> NDArray:
         """Return, for each time of the grid, the share of the requests of a kind that complete within it."""
+        one = self.load.operations[kind]
         if not one.writes:
             return self._ended(one, writes=False)[1]
         if not one.reads:
             return self._ended(one, writes=True)[1]
         _, first = self._ended(one, writes=False)
         if one.returns:
-            return self._grown(first, self._return(one, first))
+            return self._grown(first, self._return(kind, first))
         _, second = self._ended(one, writes=True)
-        before, after = transformed(np.array([first, second]))
+        before, after = transformed(stacked([first, second]))
         return (self._grown(first, second) + summed(before * after)) / 2
 
-    def _return(self, one: Operation, first: NDArray) -> NDArray:
+    def _return(self, kind: int, first: NDArray) -> NDArray:
         """Return the distribution of the second phase of a write that returns to its disks. first: of its first phase."""
-        known, time, busy = self._untouched[one], self.time, self.busy
+        known, time, busy, one = self._untouched[kind], self.time, self.busy, self.load.operations[kind]
         last, other = self._at_once(one)
         # the last disk has received requests during the whole first phase
-        behind = scaled(time, first, busy * mean_time(first, time) / max(1 - known.last, 1e-12))
+        behind = scaled(time, first, busy * mean_time(first, time) / largest(1 - known.last, 1e-12))
         found = (1 - busy) + busy * self._queued
-        queued = np.clip((found - known.other) / max(1 - known.other, 1e-12), 0.0, 1.0)
-        *waits, write = transformed(np.array([behind, queued, self._shares(one, writes=True) @ self._served.writes]))
-        behind, queued = summed(np.array(waits) * write)
+        clip = namespace_of(found, known.other).clip
+        queued = clip((found - known.other) / largest(1 - known.other, 1e-12), 0.0, 1.0)
+        *waits, write = transformed(stacked([behind, queued, self._shares(one, writes=True) @ self._served.writes]))
+        behind, queued = summed(stacked(waits) * write[None])
         last = known.last * last + (1 - known.last) * behind
         other = known.other * other + (1 - known.other) * queued
         return last * other ** (one.writes - 1)
@@ -281,5 +301,6 @@ class _Queue:
     def _grown(self, first: NDArray, second: NDArray) -> NDArray:
         """Return the distribution of the sum of two times that grow together: the sum of their quantiles."""
         share = np.linspace(0.0, 1.0, self.time.size)
-        total = sum(np.interp(share, each, self.time) for each in (first, second))
-        return np.interp(self.time, total, share, 0.0, 1.0)
+        total = sum(interpolated(share, each, self.time) for each in (first, second))
+        # beyond the sums, the first share is 0 and the last share is 1
+        return interpolated(self.time, total, share)

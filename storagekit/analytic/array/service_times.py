@@ -10,7 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.command_queue import LEFT_OVER
-from storagekit.core.validation import SHARE, SPAN, optional, require, validate_fields
+from storagekit.core.namespaces import (
+    as_number,
+    collected,
+    evenly_spaced,
+    interpolated,
+    is_true,
+    joined,
+    largest,
+    namespace_of,
+    power,
+    smallest,
+    stacked,
+)
+from storagekit.core.validation import SHARE, SPAN, optional, require, traced, validate_fields
 
 # utilization above which waiting times are assumed to be exponential
 HEAVY = 0.98
@@ -68,7 +81,7 @@ class TransferSizes:
         )
         for name, shares in (("shares", self.shares), ("written shares", self.written_shares)):
             if shares is not None:
-                shape, total = np.shape(shares), float(np.sum(shares))
+                shape, total = np.shape(shares), as_number(namespace_of(shares).sum(shares))
                 require(shape == sizes, f"{name} of shape", str(shape), f"{sizes}, one for each size")
                 require(abs(total - 1) < 1e-6, f"sum of {name}", total, "1; divide the shares by their sum")
 
@@ -94,16 +107,29 @@ class ServiceTimes:
 
     def positioned(self, time: NDArray) -> NDArray:
         """Return the probability that positioning takes at most `time`."""
-        return np.interp(time, *self._bends)
+        space = namespace_of(time, self.seeks, self.arc)
+        if space is np:
+            return np.interp(time, *self._bends)
+        # the same number: the mean over the seeks of the probability for the rotation
+        return space.clip((time[..., None] - self._samples(time)) / self.arc, 0.0, 1.0).mean(axis=-1)
 
     def sought(self, time: NDArray) -> NDArray:
         """Return the probability that a seek takes at most `time`."""
-        return np.searchsorted(self._ordered, time, side="right") / self.seeks.size
+        space = namespace_of(time, self.seeks)
+        if space is np:
+            return np.searchsorted(self._ordered, time, side="right") / self.seeks.size
+        # a step between two times of the grid becomes a ramp, so that the derivative is not 0
+        width = time[..., 1:2] - time[..., :1]
+        return space.clip((time[..., None] - self._samples(time)) / width[..., None] + 0.5, 0.0, 1.0).mean(axis=-1)
+
+    def _samples(self, time: NDArray) -> NDArray:
+        """Return the seeks with as many further axes before the last one as `time` has."""
+        return self.seeks.reshape((1,) * time.ndim + (-1,))
 
     @property
     def moments(self) -> NDArray:
         """Return the means and mean squares of the times of a read and of a write by one head, `[2, access]`."""
-        return np.stack([self.moments_of(writes, self.sizes.shares_of(writes)) for writes in (False, True)], axis=1)
+        return stacked([self.moments_of(writes, self.sizes.shares_of(writes)) for writes in (False, True)]).T
 
     def moments_of(self, writes: bool, shares: NDArray) -> NDArray:
         """Return the mean and the mean square of the time of a read, or of a write, by one head, `[2]`.
@@ -113,7 +139,7 @@ class ServiceTimes:
         mean, square = self._positioning
         others = self.sizes.written + self.turn + self.settle if writes else self.sizes.seconds
         other = others @ shares
-        return np.array([mean + other, square + 2 * mean * other + others**2 @ shares])
+        return stacked([mean + other, square + 2 * mean * other + others**2 @ shares])
 
     @cached_property
     def _positioning(self) -> tuple[float, float]:
@@ -160,28 +186,27 @@ class ServiceDistributions:
 
         least: time of an access of each size without seek and rotation, seconds, `[size]`.
         """
-        return self.selected(self.services.positioned(self.time - least[:, None]))
+        return self.selected(self.services.positioned(self.time[None] - least[:, None]))
 
     def selected(self, within: NDArray) -> NDArray:
         """Return the distribution of the nearest request, from that of a request at a random place."""
         if self.chances is None:
             return within
-        exceeds = np.maximum(1 - within, 0.0)
-        return 1 - exceeds * np.polyval(self.chances[::-1], exceeds**LEFT_OVER)
+        space = namespace_of(within, self.chances)
+        exceeds = space.maximum(1 - within, 0.0)
+        return 1 - exceeds * space.polyval(self.chances[::-1], power(exceeds, LEFT_OVER))
 
     def selections(self, reads: float, depth: int) -> tuple[NDArray, NDArray]:
         """Return the means and mean squares of the times of services that are selected among 1, 2, ... requests.
 
         reads: share of reads among the accesses. The results have the shape `[depth]`.
         """
-        sizes, found = self.services.sizes, []
-        weights = np.concatenate([reads * sizes.shares_of(False), (1 - reads) * sizes.shares_of(True)])
-        exceeds = np.maximum(1 - np.concatenate([self.reads, self.writes]), 0.0)
-        farther = exceeds**LEFT_OVER
-        for _ in range(depth):
-            found.append(weights @ exceeds)
-            exceeds = exceeds * farther
-        mean, square = moments(np.array(found), self.time)
+        sizes, space = self.services.sizes, namespace_of(self.reads, self.writes)
+        weights = joined([reads * sizes.shares_of(False), (1 - reads) * sizes.shares_of(True)])
+        exceeds = space.maximum(1 - joined([self.reads, self.writes]), 0.0)
+        farther = power(exceeds, LEFT_OVER)
+        found = collected(depth, exceeds, lambda number, exceeds: (exceeds * farther, weights @ exceeds))
+        mean, square = moments(found, self.time)
         return mean, square
 
     def moments(self, heads: int = 1) -> NDArray:
@@ -192,7 +217,7 @@ class ServiceDistributions:
         if heads == 1 and self.chances is None:
             return self.services.moments
         reads = [self.read(some) for some in range(1, heads + 1)]
-        return moments(1 - np.array([*reads, self.write]), self.time)
+        return moments(1 - stacked([*reads, self.write]), self.time)
 
     def moments_of(self, writes: bool, shares: NDArray) -> NDArray:
         """Return the mean and the mean square of the time of a read, or of a write, by one head, `[2]`.
@@ -228,27 +253,29 @@ def moments(exceeds: NDArray, time: NDArray) -> NDArray:
     `exceeds` is the probability that a time exceeds each of evenly spaced times, `[..., time]`.
     """
     # weights of the trapezoidal rule
-    weights = np.full(time.size, time[1] - time[0])
-    weights[[0, -1]] /= 2
-    return np.array([exceeds @ weights, exceeds @ (2 * time * weights)])
+    shares = np.ones(time.size)
+    shares[[0, -1]] /= 2
+    weights = shares * (time[1] - time[0])
+    return stacked([exceeds @ weights, exceeds @ (2 * time * weights)])
 
 
 def mean_time(within: NDArray, time: NDArray) -> float:
     """Return the mean of a time, from the probability that it is at most each of evenly spaced times."""
     exceeds = 1 - within
-    return float((exceeds.sum() - (exceeds[0] + exceeds[-1]) / 2) * (time[1] - time[0]))
+    return as_number((exceeds.sum() - (exceeds[0] + exceeds[-1]) / 2) * (time[1] - time[0]))
 
 
 def time_grid(longest: float, wait: float, points: int | None = None) -> NDArray:
     """Return evenly spaced times that cover response times.
 
     longest: longest service time, seconds. wait: mean waiting time of the requests that wait, seconds. points: number of
-    times; by default a number that resolves the service times.
+    times; by default a number that resolves the service times, and the largest number for traced values.
     """
     covered = longest + _COVERED * wait
     if points is None:
-        points = min(max(_FEWEST, 1 << ceil(log2(_IN_SERVICE * covered / longest))), _MOST)
-    return np.linspace(0.0, covered, points)
+        known = not traced(covered)
+        points = min(max(_FEWEST, 1 << ceil(log2(_IN_SERVICE * covered / longest))), _MOST) if known else _MOST
+    return evenly_spaced(covered, points)
 
 
 def waiting_times(time: NDArray, busy: float, mean: float, access: Callable[[], NDArray], *, selects: bool) -> NDArray:
@@ -273,11 +300,14 @@ def waiting_times(time: NDArray, busy: float, mean: float, access: Callable[[], 
     array of float, shape `[time]`
         The distribution.
     """
-    if selects or busy > HEAVY:
-        # in heavy traffic, service times are shorter than the step of the grid
-        return 1 - np.exp(-time / mean)
+    space = namespace_of(time, busy, mean)
+    # in heavy traffic, service times are shorter than the step of the grid
+    heavy = 1 - space.exp(-time / mean) if traced(busy) or selects or busy > HEAVY else None
+    if selects or is_true(busy > HEAVY):
+        return heavy
     # the step of the grid has no effect on the mean
-    return scaled(time, _of_residual_services(1 - access(), busy), mean)
+    light = scaled(time, _of_residual_services(1 - access(), smallest(busy, HEAVY)), mean)
+    return light if heavy is None else space.where(busy > HEAVY, heavy, light)
 
 
 def _of_residual_services(exceeds: NDArray, busy: float) -> NDArray:
@@ -286,15 +316,13 @@ def _of_residual_services(exceeds: NDArray, busy: float) -> NDArray:
     `exceeds` is the probability that a service time exceeds each of evenly spaced times.
     """
     # The residual service time has this density. Half of the probability of each step is assigned to either end.
-    step = (exceeds[:-1] + exceeds[1:]) / 4
-    mass = np.zeros_like(exceeds)
-    mass[:-1] = step
-    mass[1:] += step
-    left = np.fft.rfft(mass / mass.sum())
-    waits = np.fft.irfft(left * (1 - busy) / (1 - busy * left), mass.size)
-    waits = np.maximum(waits, 0.0)
-    steps = np.cumsum(waits)
-    return (steps - waits / 2) / max(steps[-1], 1.0)
+    space, step = namespace_of(exceeds, busy), (exceeds[:-1] + exceeds[1:]) / 4
+    mass = space.pad(step, (0, 1)) + space.pad(step, (1, 0))
+    left = space.fft.rfft(mass / mass.sum())
+    waits = space.fft.irfft(left * (1 - busy) / (1 - busy * left), mass.size)
+    waits = space.maximum(waits, 0.0)
+    steps = space.cumsum(waits)
+    return (steps - waits / 2) / largest(steps[-1], 1.0)
 
 
 def transformed(within: NDArray) -> NDArray:
@@ -303,20 +331,20 @@ def transformed(within: NDArray) -> NDArray:
     The transform of a sum of independent times is the product of their transforms.
     """
     # half of the probability of each step is assigned to either end
-    mass = np.empty_like(within)
-    mass[..., 0] = (within[..., 0] + within[..., 1]) / 2
-    mass[..., 1:-1] = (within[..., 2:] - within[..., :-2]) / 2
-    mass[..., -1] = (within[..., -1] - within[..., -2]) / 2
-    return np.fft.rfft(mass)
+    first = (within[..., :1] + within[..., 1:2]) / 2
+    inner = (within[..., 2:] - within[..., :-2]) / 2
+    last = (within[..., -1:] - within[..., -2:-1]) / 2
+    return namespace_of(within).fft.rfft(joined([first, inner, last], axis=-1))
 
 
 def summed(transform: NDArray) -> NDArray:
     """Return the distributions with the given transforms at the times of the grid, `[..., time]`."""
     points = 2 * (transform.shape[-1] - 1)
-    mass = np.fft.irfft(transform, points)
-    return np.clip(np.cumsum(mass, axis=-1) - mass / 2, 0.0, 1.0)
+    space = namespace_of(transform)
+    mass = space.fft.irfft(transform, points)
+    return space.clip(space.cumsum(mass, axis=-1) - mass / 2, 0.0, 1.0)
 
 
 def scaled(time: NDArray, within: NDArray, mean: float) -> NDArray:
     """Return a distribution with the shape of `within` and the given mean, at the same times."""
-    return np.interp(time * (mean_time(within, time) / mean), time, within)
+    return interpolated(time * (mean_time(within, time) / mean), time, within)
