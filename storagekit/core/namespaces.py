@@ -70,6 +70,11 @@ def smallest(*values: Any) -> Any:
     return min(values) if space is np else reduce(space.minimum, values)
 
 
+def value_of(value: Any) -> Any:
+    """Return a value without its derivative, for a step function of the value."""
+    return sys.modules["jax"].lax.stop_gradient(value) if traced(value) else value
+
+
 def is_zero(value: Any) -> bool:
     """Return whether a number is known to be 0. A traced value may have any value."""
     return not traced(value) and not value
@@ -133,6 +138,27 @@ def evenly_spaced(last: Any, count: int) -> Any:
         return np.linspace(0.0, last, count, axis=-1)
     # `jax.numpy.linspace` is a concatenation; see `joined`
     return space.asarray(last)[..., None] * np.linspace(0.0, 1.0, count).reshape((1,) * np.ndim(last) + (-1,))
+
+
+def any_of_many(probability: Any, count: Any) -> Any:
+    """Return the probability 1 - (1 - p)^n that any of n independent events occurs, without cancellation for a small p.
+
+    Parameters
+    ----------
+    probability : float or array of float
+        Probability p of each event, 0 to 1.
+    count : float or array of float
+        Number n of events, above 0, not necessarily whole.
+
+    Returns
+    -------
+    float or array of float
+        The probability.
+    """
+    space = namespace_of(probability, count)
+    certain = probability >= 1
+    none = count * space.log1p(-space.where(certain, 0.0, probability))
+    return space.where(certain, 1.0, -space.expm1(none))
 
 
 def interpolated(at: Any, points: Any, values: Any) -> Any:

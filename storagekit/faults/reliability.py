@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Annotated, Literal
 
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import any_of_many, as_number, is_true, is_zero, namespace_of
 from storagekit.core.units import HOUR
 from storagekit.core.validation import (
     SHARE,
@@ -147,7 +148,8 @@ class Failures:
     @property
     def rate(self) -> float:
         """Return the failure rate of one disk, 1/s; for Weibull lifetimes the mean hazard of the first `matched` years."""
-        return (-math.log1p(-self.annual) if self.given_as == "probability" else self.annual) / self.year
+        annual = self.annual if self.given_as == "rate" else -namespace_of(self.annual).log1p(-self.annual)
+        return as_number(annual) / self.year
 
     @property
     def scale(self) -> float:
@@ -201,7 +203,7 @@ class Repair:
     @property
     def limited(self) -> bool:
         """Return whether a rebuild may have to wait for a spare."""
-        return self.spares is not None and self.refill > 0
+        return self.spares is not None and not is_zero(self.refill)
 
 
 @dataclass(frozen=True)
@@ -279,7 +281,7 @@ class ReliabilityModel:
                     f"{inner} disks or domains cannot be spread evenly over {outer} domains; give counts that divide "
                     "the next count and the number of disks, from the largest domain to the smallest"
                 )
-        if self.bit_error_rate and self.redundancy.capacity is None:
+        if not is_zero(self.bit_error_rate) and self.redundancy.capacity is None:
             raise InputError("bit error rate: the redundancy has no capacity; give the capacity of a disk in bytes")
         if self.redundancy.declustered and (self.domains or self.repair.limited):
             raise InputError("pool: a declustered pool has no failure domains, and spares are always available")
@@ -287,7 +289,7 @@ class ReliabilityModel:
     @property
     def exponential(self) -> bool:
         """Return whether lifetimes and rebuild times are exponential, so that the model is a Markov chain."""
-        return self.failures.shape == 1 and self.repair.shape == 1
+        return is_true(self.failures.shape == 1) and is_true(self.repair.shape == 1)
 
     @property
     def read_error(self) -> float:
@@ -295,12 +297,12 @@ class ReliabilityModel:
 
         A critical group or pool has lost r disks. Its rebuild reads k chunks of each stripe without redundancy.
         """
-        if not self.bit_error_rate or not self.redundancy.parities:
+        if is_zero(self.bit_error_rate) or not self.redundancy.parities:
             return 0.0
         redundancy = self.redundancy
         disks_read = redundancy.data * self.exposed_share(redundancy.parities)
         bits = disks_read * (redundancy.capacity or 0.0) * BITS
-        return -math.expm1(bits * math.log1p(-self.bit_error_rate)) if self.bit_error_rate < 1 else 1.0
+        return as_number(any_of_many(self.bit_error_rate, bits))
 
     @validate
     def exposed_share(self, failed: Count) -> float:

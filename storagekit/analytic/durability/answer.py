@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from storagekit.analytic.durability.markov import Chain, LossPath
 from storagekit.analytic.durability.states import chain_of
-from storagekit.core.validation import Amount, Positive, Share, instance_of, several, validate, validate_fields
+from storagekit.core.namespaces import as_number, namespace_of, quotient
+from storagekit.core.validation import Amount, Positive, Share, instance_of, several, traced, validate, validate_fields
 from storagekit.faults import ReliabilityModel
 from storagekit.faults.reliability import READ_ERROR
 
@@ -79,7 +80,10 @@ class Durability:
     @property
     def nines(self) -> float:
         """Return -log10 of the loss probability, which is infinite without losses."""
-        return -math.log10(self.loss_probability) if self.loss_probability > 0 else math.inf
+        space, lossless = namespace_of(self.loss_probability), self.loss_probability <= 0
+        return as_number(
+            space.where(lossless, math.inf, -space.log10(space.where(lossless, 1.0, self.loss_probability)))
+        )
 
     @property
     def dominant(self) -> LossPath | None:
@@ -153,6 +157,8 @@ def durability(
     data loss of the whole is 1 / (G / MTTDL + rate of the bursts that lose data). It neglects that all groups begin
     without failures, which matters only if a loss is likely during one rebuild.
 
+    While JAX traces the numbers of the model, the answer has no paths and no conventions.
+
     Examples
     --------
     >>> from storagekit.analytic.durability import durability
@@ -180,23 +186,28 @@ def durability(
     for burst in bursts:
         rates[burst.name] += burst.annual * burst.loss
     # log of the probability that nothing is lost
-    kept = (groups * math.log1p(-own) if own < 1 else -math.inf) - sum(rates.values()) * years
+    total_bursts, certain = sum(rates.values()), own >= 1
+    space = namespace_of(own, total_bursts, years)
+    none = groups * space.log1p(-space.where(certain, 0.0, own))
+    loss = -space.expm1(space.where(certain, -math.inf, none) - total_bursts * years)
     chain_rate = groups * model.failures.year / chain.mttdl
-    total = chain_rate + sum(rates.values())
+    total = chain_rate + total_bursts
     paths, causes = [], {}
-    if total > 0:
+    if traced(total, loss):
+        causes = chain.loss_by_cause if not bursts else {}
+    elif total > 0:
         paths = [LossPath(path.events, path.share * chain_rate / total) for path in chain.paths()]
         paths += [LossPath((name,), rate / total) for name, rate in rates.items() if rate > 0]
         causes = {name: share * chain_rate / total for name, share in chain.loss_by_cause.items()}
         causes |= {name: rate / total for name, rate in rates.items() if rate > 0}
     return Durability(
         years=years,
-        loss_probability=-math.expm1(kept),
-        mttdl_years=1 / total if total > 0 else math.inf,
+        loss_probability=as_number(loss),
+        mttdl_years=as_number(quotient(1.0, total, math.inf)),
         paths=tuple(sorted(paths, key=lambda path: -path.share)),
         causes=causes,
         lost_bytes=None if bursts else _lost_bytes(model, chain, chain_rate * years),
-        conventions=model.conventions + _burst_conventions(bursts),
+        conventions=() if traced(total, loss) else model.conventions + _burst_conventions(bursts),
     )
 
 

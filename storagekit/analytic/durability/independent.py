@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import any_of_many, as_number, namespace_of, repeated, special_of, stacked
 from storagekit.core.validation import (
     COUNT,
     SHARE,
@@ -19,6 +20,7 @@ from storagekit.core.validation import (
     Whole,
     require,
     several,
+    traced,
     validate,
 )
 from storagekit.faults import Failures, Redundancy
@@ -80,14 +82,13 @@ def window_loss(
     >>> f"{window_loss(20, 3, -math.expm1(-0.00405 * 6.5 / 365), windows=365 / 6.5):.3e}"
     '7.354e-12'
     """
-    from scipy.special import betainc, gammainc  # not at the top: the planner's first answer starts faster
-
     require(parities < disks, "parities", parities, f"below the {disks} disks of a group")
+    special = special_of(namespace_of(failing))
     if failures == "binomial":
-        lost = float(betainc(parities + 1, disks - parities, failing))
+        lost = special.betainc(parities + 1.0, float(disks - parities), failing)
     else:
-        lost = float(gammainc(parities + 1, disks * failing))
-    return -math.expm1(windows * math.log1p(-lost)) if lost < 1 else 1.0
+        lost = special.gammainc(parities + 1.0, disks * failing)
+    return as_number(any_of_many(lost, windows))
 
 
 @validate
@@ -118,10 +119,14 @@ def surviving(
     >>> float(surviving([0.5] * 10)[:3].sum())
     0.0546875
     """
-    found = np.ones(1)
-    for one in probabilities:
-        found = np.convolve(found, [1 - one, one])
-    return found
+    chances, space = stacked(probabilities), namespace_of(*probabilities)
+
+    def with_one_more(number: Any, found: NDArray) -> NDArray:
+        return found * (1 - chances[number]) + space.pad(found[:-1], (1, 0)) * chances[number]
+
+    none = np.zeros(len(probabilities) + 1)
+    none[0] = 1.0
+    return repeated(len(probabilities), space.asarray(none), with_one_more)
 
 
 @validate
@@ -146,7 +151,8 @@ def inspected(
     interval : float
         Time between inspections, seconds.
     duration : float
-        Time after which the shares are counted, seconds.
+        Time after which the shares are counted, seconds. JAX must not trace the times, because the number of inspections
+        is whole.
     first : float, optional
         Time of the first inspection, seconds; by default `interval`.
 
@@ -178,6 +184,8 @@ def inspected(
     shares, needed = redundancy.stripe, redundancy.data
     require(shares <= MOST_SHARES, "data + parities", shares, f"at most {MOST_SHARES} shares")
     require(failures.shape == 1, "shape of lifetimes", failures.shape, "1")
+    if traced(interval, duration, first):
+        raise InputError("interval, duration or first: traced by JAX; the number of inspections is whole; give numbers")
     begins = interval if first is None else first
     inspections = 0 if duration < begins else math.floor((duration - begins) / interval) + 1
     if inspections > MOST_INSPECTIONS:
@@ -189,8 +197,7 @@ def inspected(
     if inspections:
         state = state @ _decay(shares, failures.rate * begins) @ repair
         between = _decay(shares, failures.rate * interval) @ repair
-        for _ in range(inspections - 1):
-            state = state @ between
+        state = repeated(inspections - 1, state, lambda number, state: state @ between)
     rest = duration - begins - (inspections - 1) * interval if inspections else duration
     return state @ _decay(shares, failures.rate * max(0.0, rest))
 
@@ -199,7 +206,8 @@ def _decay(shares: int, hazard: float) -> NDArray:
     """Return the probabilities to go from each number of shares to each other, with a cumulative hazard of each share."""
     from scipy.special import binom  # not at the top: the planner's first answer starts faster
 
+    space = namespace_of(hazard)
     before, after = np.indices((shares + 1, shares + 1))
     lost = np.maximum(before - after, 0)
-    chances = binom(before, after) * np.exp(-hazard * after) * (-np.expm1(-hazard)) ** lost
-    return np.where(after <= before, chances, 0.0)
+    chances = binom(before, after) * space.exp(-hazard * after) * (-space.expm1(-hazard)) ** lost
+    return space.where(after <= before, chances, 0.0)

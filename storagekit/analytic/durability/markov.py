@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import RATE, Share, Span, numbers, require, text, validate
+from storagekit.core.namespaces import as_number, is_zero, listed, namespace_of, quotient, repeated, stacked, value_of
+from storagekit.core.validation import RATE, Share, Span, numbers, require, text, traced, validate
 
 # Number of the target state of a transition to loss.
 LOSS = -1
@@ -26,6 +27,8 @@ REPAIRED, SPARE = "disk rebuilt", "spare arrives"
 MOST_STATES = 1000
 # Terms of a power series over one step of the uniformized chain: 1 / 30! is below the precision of float64.
 TERMS = 30
+# Number of doublings of a step for rates that JAX traces: a duration of up to 2^64 events.
+MOST_DOUBLINGS = 64
 # limit of the number of prefixes of paths that are examined
 MOST_PREFIXES = 300
 
@@ -76,8 +79,9 @@ def _transitions(label: str, value: Iterable[Transition]) -> tuple[Transition, .
             whole = isinstance(state, int | np.integer) and not isinstance(state, bool)
             if not whole or not least <= state < MOST_STATES:
                 raise InputError(f"{label}: state {state!r:.40} of a transition; give a number from {least} on")
-        if RATE("rate of a transition", rate) > 0 and source != target:
-            found.append(Transition(int(source), int(target), float(rate), text("event of a transition", event)))
+        # a rate that JAX traces may be above 0
+        if not is_zero(RATE("rate of a transition", rate)) and source != target:
+            found.append(Transition(int(source), int(target), as_number(rate), text("event of a transition", event)))
     if not found:
         raise InputError(f"{label}: give at least one transition with a rate above 0 between different states")
     return tuple(found)
@@ -125,9 +129,16 @@ class Chain:
     @cached_property
     def _rates(self) -> NDArray:
         """Return the rates between states, followed by one column of rates of loss for each cause."""
-        rates = np.zeros((self.states, self.states + len(self.causes)))
-        for source, target, rate, event in self.transitions:
-            rates[source, target if target != LOSS else self.states + self.causes.index(event)] += rate
+        shape, given = (self.states, self.states + len(self.causes)), [one.rate for one in self.transitions]
+        sources = np.array([one.source for one in self.transitions])
+        columns = (
+            self.states + self.causes.index(one.event) if one.target == LOSS else one.target for one in self.transitions
+        )
+        index = sources, np.array([*columns])
+        if (space := namespace_of(given)) is not np:
+            return space.zeros(shape).at[index].add(stacked(given))
+        rates = np.zeros(shape)
+        np.add.at(rates, index, given)
         return rates
 
     @cached_property
@@ -140,18 +151,20 @@ class Chain:
     def mttdl(self) -> float:
         """Return the mean time to data loss, seconds; infinite if a loss is impossible."""
         time, losses = self._reduced
-        return float(time / losses.sum()) if losses.sum() > 0 else math.inf
+        return as_number(quotient(time, losses.sum(), math.inf))
 
     @property
     def loss_by_cause(self) -> dict[str, float]:
         """Return the probability of each cause of the loss."""
         losses = self._reduced[1]
-        return dict(zip(self.causes, (losses / losses.sum()).tolist(), strict=True)) if losses.sum() > 0 else {}
+        if is_zero(losses.sum()):
+            return {}
+        return dict(zip(self.causes, listed(quotient(losses, losses.sum())), strict=True))
 
     @property
     def loss_in_cycle(self) -> float:
         """Return the probability that the chain is absorbed before it returns to state 0, after it has left state 0."""
-        return float(self._reduced[1].sum() / self._rates[0].sum())
+        return as_number(self._reduced[1].sum() / self._rates[0].sum())
 
     @validate
     def loss_probability(self, duration: Span) -> float:
@@ -177,26 +190,30 @@ class Chain:
         The transition probabilities of a short step are a power series with positive terms (uniformization). They are
         squared until the step is the duration. Each row is divided by its sum, which is 1.
         """
-        states = self.states
-        rates = np.zeros((states + 1, states + 1))
-        rates[:states, :states] = self._rates[:, :states]
-        rates[:states, states] = self._rates[:, states:].sum(axis=1)
+        states, space = self.states, namespace_of(self._rates, duration)
+        within, lost = self._rates[:, :states], self._rates[:, states:].sum(axis=1, keepdims=True)
+        rates = space.pad(within, ((0, 1), (0, 1))) + space.pad(lost, ((0, 1), (states, 0)))
         fastest = rates.sum(axis=1).max()
-        doublings = max(0, math.ceil(math.log2(max(fastest * duration, 1e-300))))
-        step = fastest * (duration / 2**doublings)
-        uniform = rates / fastest
-        uniform[np.diag_indices_from(uniform)] = 1 - uniform.sum(axis=1).clip(max=1)
-        term = np.identity(states + 1)
-        moved = term.copy()
+        doublings = _doublings(fastest * duration)
+        step = fastest * (duration / 2.0**doublings)
+        uniform, identity = rates / fastest, np.identity(states + 1)
+        uniform = uniform + identity * (1 - uniform.sum(axis=1, keepdims=True).clip(max=1))
+
+        def longer(order: Any, found: tuple[NDArray, NDArray]) -> tuple[NDArray, NDArray]:
+            term = found[1] @ uniform * (step / (order + 1))
+            return found[0] + term, term
+
+        def doubled(number: Any, moved: NDArray) -> NDArray:
+            twice = moved @ moved
+            twice = twice / twice.sum(axis=1, keepdims=True)
+            return space.where(number < doublings, twice, moved) if traced(doublings) else twice
+
         # A path to loss takes at most as many transitions as there are states.
-        for order in range(1, TERMS + min(states, TERMS)):
-            term = term @ uniform * (step / order)
-            moved = moved + term
-        moved /= moved.sum(axis=1, keepdims=True)
-        for _ in range(doublings):
-            moved = moved @ moved
-            moved /= moved.sum(axis=1, keepdims=True)
-        return float(moved[0, -1])
+        start = (space.asarray(identity), space.asarray(identity))
+        moved, _ = repeated(TERMS + min(states, TERMS) - 1, start, longer)
+        moved = moved / moved.sum(axis=1, keepdims=True)
+        moved = repeated(MOST_DOUBLINGS if traced(doublings) else doublings, moved, doubled)
+        return as_number(moved[0, -1])
 
     @validate
     def paths(self, covered: Share = 0.99) -> tuple[LossPath, ...]:
@@ -231,6 +248,8 @@ class Chain:
         ----------
         Lawler, Intersections of Random Walks, 1991, chapter 7.
         """
+        if traced(*(one.rate for one in self.transitions), covered):
+            raise InputError("paths: the search sorts shares that JAX traces; call it for a chain with known rates")
         outgoing: dict[int, list[Transition]] = {}
         for one in self.transitions:
             outgoing.setdefault(one.source, []).append(one)
@@ -288,6 +307,8 @@ def _eliminated(rates: NDArray, states: Iterable[int]) -> tuple[NDArray, NDArray
     times : array, shape `[state]`
         Mean time in a state and the eliminated states after it, multiplied by the rate of leaving the state.
     """
+    if traced(rates):
+        return _eliminated_traced(rates, np.array([*states], int))
     rates, times = rates.copy(), np.ones(len(rates))
     for state in states:
         leaving = rates[state].sum()
@@ -302,6 +323,33 @@ def _eliminated(rates: NDArray, states: Iterable[int]) -> tuple[NDArray, NDArray
         # a return to the same state is no departure
         rates[np.arange(len(rates)), np.arange(len(rates))] = 0
     return rates, times
+
+
+def _eliminated_traced(rates: NDArray, states: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the results of `_eliminated` from one loop of JAX. No state without departures must be entered."""
+    space = namespace_of(rates)
+    rows, columns = np.ogrid[: rates.shape[0], : rates.shape[1]]
+    order = space.asarray(states)
+
+    def without_one(number: Any, found: tuple[NDArray, NDArray]) -> tuple[NDArray, NDArray]:
+        rates, times = found
+        state = order[number]
+        share = quotient(rates[:, state], rates[state].sum())
+        rates = space.where(columns == state, 0.0, rates)
+        rates = rates + share[:, None] * rates[state][None]
+        # a return to the same state is no departure
+        return space.where(rows == columns, 0.0, rates), times + share * times[state]
+
+    return repeated(states.size, (rates, space.ones(rates.shape[0])), without_one)
+
+
+def _doublings(events: Any) -> Any:
+    """Return how often a step is doubled, so that at most one event is expected in the step. events: in the duration."""
+    if traced(events):
+        space = namespace_of(events)
+        tiny = np.finfo(events.dtype).tiny
+        return space.clip(space.ceil(space.log2(space.maximum(value_of(events), tiny))), 0, MOST_DOUBLINGS)
+    return max(0, math.ceil(math.log2(max(events, 1e-300))))
 
 
 @validate
@@ -331,9 +379,9 @@ def birth_death(up: Annotated[ArrayLike, RATE.each], down: Annotated[ArrayLike, 
     >>> birth_death([2.0, 1.0], [100.0]).mttdl
     51.5
     """
-    up, down = np.atleast_1d(numbers("up", up)), np.atleast_1d(numbers("down", down))
+    up, down = (namespace_of(rates).atleast_1d(numbers(label, rates)) for label, rates in (("up", up), ("down", down)))
     require(up.ndim == down.ndim == 1, "up and down: number of axes", max(up.ndim, down.ndim), "1")
     require(len(down) == len(up) - 1, "down: number of rates", len(down), f"{len(up) - 1}, one less than up has")
     last = len(up) - 1
-    rising = [Transition(i, i + 1 if i < last else LOSS, float(rate), "disk fails") for i, rate in enumerate(up)]
-    return Chain([*rising, *(Transition(i + 1, i, float(rate), REPAIRED) for i, rate in enumerate(down))])
+    rising = [Transition(i, i + 1 if i < last else LOSS, rate, "disk fails") for i, rate in enumerate(listed(up))]
+    return Chain([*rising, *(Transition(i + 1, i, rate, REPAIRED) for i, rate in enumerate(listed(down)))])

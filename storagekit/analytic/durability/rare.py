@@ -3,6 +3,7 @@
 import math
 
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import as_number, is_true, is_zero, namespace_of
 from storagekit.core.validation import Positive, validate
 from storagekit.faults import ReliabilityModel
 
@@ -63,20 +64,20 @@ def rare_loss(model: ReliabilityModel, years: Positive = 1.0) -> float:
     expected = _reached(model, redundancy.parities + 1, years)
     if redundancy.parities:
         expected += model.read_error * _reached(model, redundancy.parities, years)
-    return -math.expm1(-redundancy.groups * expected)
+    return as_number(-namespace_of(expected).expm1(-redundancy.groups * expected))
 
 
 def _reached(model: ReliabilityModel, failed: int, years: float) -> float:
     """Return the expected number of times that a group or pool reaches a number of failed disks."""
     failures, repair, disks = model.failures, model.repair, model.redundancy.disks
-    if not failures.rate:
+    if is_zero(failures.rate):
         return 0.0
     together = 1 if model.redundancy.declustered else repair.at_once or failed
     product = math.prod(disks - lost for lost in range(failed))
     for lost in range(1, failed):
         product *= failures.acceleration * (repair.detection + model.rebuild_time(lost) / min(lost, together))
     exponent = failed * (failures.shape - 1) + 1
-    if exponent <= 0:
+    if is_true(exponent <= 0):
         raise InputError(
             f"shape of lifetimes {failures.shape:g}: the approximation needs a shape above {1 - 1 / failed:g}, because "
             "new disks would fail too often"

@@ -6,6 +6,7 @@ from typing import Any
 
 from storagekit.analytic.durability.markov import LOSS, MOST_STATES, REPAIRED, SPARE, Chain, Transition
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import is_zero
 from storagekit.core.validation import validate
 from storagekit.faults import ReliabilityModel
 from storagekit.faults.reliability import DISK_FAILS, READ_ERROR
@@ -106,12 +107,12 @@ def _changes(model: ReliabilityModel, tree: Tree, orders: int) -> Iterator[tuple
         for times, new in _replaced(tree, leaf - above, _destroyed):
             if _count(new, UNDETECTED, QUEUED, REBUILDING) > parities:
                 yield times * rate, None, event
-            elif repair.detection:
+            elif not is_zero(repair.detection):
                 yield times * rate, (new, orders), event
             else:
                 for share, settled in _detected(model, new, orders):
                     yield times * rate * share, settled, event
-    if repair.detection:
+    if not is_zero(repair.detection):
         for times, new in _replaced(tree, leaf, _from_to(UNDETECTED, QUEUED)):
             for share, settled in _started(model, new, orders + repair.limited):
                 yield times * share / repair.detection, settled, DETECTED

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import namespace_of
 from storagekit.core.validation import (
     AMOUNT,
     COUNT,
@@ -26,6 +27,7 @@ from storagekit.core.validation import (
     require_broadcast,
     require_takes,
     shown,
+    traced,
     validate,
     validate_fields,
 )
@@ -81,18 +83,22 @@ class Side:
         if self.largest_batch is not None:
             _require_least("largest batchcost", self.largest_batch, 0, endless=True)
         require_broadcast(**{name: value for name, value in vars(self).items() if value is not None})
+        if traced(self.anywhere, self.largest):
+            return
         anywhere, here = np.broadcast_arrays(self.anywhere, self.largest)
         require(anywhere >= here, "largest cost at any brick", anywhere, "at least the largest cost at this brick")
 
     @property
     def anywhere(self) -> NDArray:
         """Return the largest cost of a request to any brick."""
-        return np.asarray(self.largest if self.largest_anywhere is None else self.largest_anywhere, float)
+        found = self.largest if self.largest_anywhere is None else self.largest_anywhere
+        return namespace_of(found).asarray(found, float)
 
     @property
     def batch(self) -> NDArray:
         """Return the largest batchcost at the brick, including batches that no request to the brick has ended yet."""
-        return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
+        found = self.largest if self.largest_batch is None else self.largest_batch
+        return namespace_of(found).asarray(found, float)
 
 
 _SIDE = instance_of(Side, "the weight and costs of a stream, for example Side(weight=1, largest=8)")
@@ -208,8 +214,9 @@ def bound_one_server(f: Annotated[Side, _SIDE], g: Annotated[Side, _SIDE], depth
     """
     _require_least("depth", depth, 0)
     require_broadcast(f=_first(f), g=_first(g), depth=depth)
-    each = np.asarray(f.largest, float) / f.weight + np.asarray(g.largest, float) / g.weight
-    return each * (np.asarray(depth, float) + 1)
+    space = namespace_of(f.largest, f.weight, g.largest, g.weight, depth)
+    each = space.asarray(f.largest, float) / f.weight + space.asarray(g.largest, float) / g.weight
+    return each * (space.asarray(depth, float) + 1)
 
 
 @validate
@@ -269,7 +276,7 @@ def _first(side: Side) -> NDArray:
 def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) -> NDArray:
     """Return the sum of the terms of equation 8 that belong to one of the two streams."""
     given = *reading(side), side.bricks, side.weight, depth, waiting
-    cost, batches, bricks, weight, depth, waiting = (np.asarray(one, float) for one in given)
+    cost, batches, bricks, weight, depth, waiting = (namespace_of(one).asarray(one, float) for one in given)
     queues = (depth + waiting) * bricks + 1
     return (queues * cost + (waiting + batches) * side.batch) / weight
 
@@ -308,7 +315,8 @@ def delay_factor(weight: Annotated[ArrayLike, numbers], minimum: Annotated[Array
     ----------
     dsfq, equation 11.
     """
-    weight, minimum = np.broadcast_arrays(np.asarray(weight, float), np.asarray(minimum, float))
+    space = namespace_of(weight, minimum)
+    weight, minimum = space.broadcast_arrays(space.asarray(weight, float), space.asarray(minimum, float))
     require((weight > 0) & (weight <= 1), "weight", weight, "above 0 and at most 1; divide the weights by their sum")
     require((minimum > 0) & (minimum <= weight), "minimum share", minimum, "above 0 and at most the stream's weight")
     require(
@@ -317,7 +325,7 @@ def delay_factor(weight: Annotated[ArrayLike, numbers], minimum: Annotated[Array
         minimum,
         "1 if the weight is 1, because no other stream has a share",
     )
-    others = np.where(weight < 1, 1 - weight, 1)
+    others = space.where(weight < 1, 1 - weight, 1)
     return (weight / minimum - 1) / others
 
 
@@ -370,7 +378,8 @@ def floor(
     ----------
     dsfq, theorem 1.
     """
-    return np.asarray(share, float) * np.asarray(work, float) - shortfall(share, largest, others, depth)
+    space = namespace_of(share, work)
+    return space.asarray(share, float) * space.asarray(work, float) - shortfall(share, largest, others, depth)
 
 
 @validate(together=require_broadcast)
@@ -409,11 +418,11 @@ def shortfall(
 
         (D + 1) ((1 - m) c_f + m sum of c_g)
     """
-    share = np.asarray(share, float)
+    share = namespace_of(share).asarray(share, float)
     require((share > 0) & (share <= 1), "minimum share", share, "above 0 and at most 1")
     for label, value in (("largest cost", largest), ("others' largest costs", others), ("depth", depth)):
         _require_least(label, value, 0)
-    return (np.asarray(depth, float) + 1) * ((1 - share) * largest + share * others)
+    return (namespace_of(depth).asarray(depth, float) + 1) * ((1 - share) * largest + share * others)
 
 
 def _require_least(label: str, values: ArrayLike, least: int, endless: bool = False) -> None:

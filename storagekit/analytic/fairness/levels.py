@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.core.namespaces import namespace_of
 from storagekit.core.validation import POSITIVE, numbers, require, require_broadcast, validate
 
 
@@ -74,18 +75,29 @@ def water_level(
     dsfq, theorem 3.
     """
     require_broadcast(other=other, weights=weights)
-    other, weights = np.broadcast_arrays(np.asarray(other, float), np.asarray(weights, float))
-    capacity = np.asarray(capacity, float)
+    space = namespace_of(other, weights, capacity)
+    other, weights = space.broadcast_arrays(space.asarray(other, float), space.asarray(weights, float))
+    capacity = space.asarray(capacity, float)
     require(other.ndim > 0 and other.shape[-1] > 0, "streams", 0, "at least 1, along the last axis")
     require_broadcast(rates_elsewhere=other[..., 0], capacity=capacity)
     for label, values in (("rate at other bricks", other), ("capacity", capacity)):
-        require((values >= 0) & np.isfinite(values), label, values, "0 or more and finite")
+        require((values >= 0) & space.isfinite(values), label, values, "0 or more and finite")
     POSITIVE.each("weight", weights)
-    order = np.argsort(other, axis=-1, kind="stable")
-    ordered, weight = np.take_along_axis(other, order, -1), np.take_along_axis(weights, order, -1)
-    least = ordered[..., :1]
+    least = other.min(axis=-1, keepdims=True)
     # relative to the smallest rate, so that a small capacity is not lost in the rounding of a large rate
-    filled = capacity[..., None] + np.cumsum(weight * (ordered - least), axis=-1)
-    above = np.min(filled / np.cumsum(weight, axis=-1), axis=-1, keepdims=True)
-    here = np.maximum(0, above - (other - least))
+    demand, phi = _sums_of_lowest(other, weights * (other - least), weights)
+    above = space.min((capacity[..., None] + demand) / phi, axis=-1, keepdims=True)
+    here = space.maximum(0, above - (other - least))
     return WaterLevel((least + above)[..., 0], other + here, weights * here)
+
+
+def _sums_of_lowest(key: NDArray, *terms: NDArray) -> list[NDArray]:
+    """Return the sums of terms over the streams with the 1, 2, ... smallest keys, `[..., stream]`.
+
+    With JAX, the order of the sums is that of the streams, and equal keys share a sum.
+    """
+    if namespace_of(key, *terms) is not np:
+        lowest = key[..., None, :] <= key[..., :, None]
+        return [(lowest * term[..., None, :]).sum(axis=-1) for term in terms]
+    order = np.argsort(key, axis=-1, kind="stable")
+    return [np.cumsum(np.take_along_axis(term, order, -1), axis=-1) for term in terms]

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT
 from storagekit.core.errors import InputError
-from storagekit.core.validation import POSITIVE, numbers, require, shown, validate
+from storagekit.core.namespaces import namespace_of
+from storagekit.core.validation import POSITIVE, numbers, require, shown, traced, validate
 
 # the value of `INSTANT` in a log of float32
 _INSTANT = float(np.float32(INSTANT))
@@ -69,7 +70,7 @@ def largest_unfairness(
     -----
     A period of backlog begins at the end of an event. The event that ends a period belongs to the period, and so do all
     other events at the same instant: a gap of `INSTANT` or less does not end a period. Service between periods is not
-    counted.
+    counted. The result is a step function of `gap`.
 
     References
     ----------
@@ -81,9 +82,10 @@ def largest_unfairness(
     require(
         np.shape(weights)[:1] == (2,), "weights of shape", str(np.shape(weights)), "one for each of the two streams"
     )
-    normalized = cost / _with_lanes(np.asarray(weights, float), cost.ndim - 1, "weights")[None]
+    weights = namespace_of(weights).asarray(weights, float)
+    normalized = cost / _with_lanes(weights, cost.ndim - 1, "weights")[None]
     apart = normalized[:, 0] - normalized[:, 1]
-    return np.maximum(_largest_fall(apart, joint, away), _largest_fall(-apart, joint, away))
+    return namespace_of(apart).maximum(_largest_fall(apart, joint, away), _largest_fall(-apart, joint, away))
 
 
 @validate
@@ -170,16 +172,17 @@ def largest_drop(
         If shapes differ, or a value is out of range.
     """
     cost, own, away = _log(served, backlogged, gap, "event")
-    work, part = np.asarray(total, float), np.asarray(share, float)
+    work, part = (namespace_of(given).asarray(given, float) for given in (total, share))
     require(work.shape == cost.shape, "total of shape", str(work.shape), f"{cost.shape}, the shape of served")
-    require((work >= 0) & np.isfinite(work), "total", work, "0 or more and finite")
+    require((work >= 0) & namespace_of(work).isfinite(work), "total", work, "0 or more and finite")
     require((part >= 0) & (part <= 1), "share", part, "between 0 and 1")
     return _largest_fall(cost - _with_lanes(part[None], cost.ndim, "share") * work, own, away)
 
 
 def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the columns of a log as arrays on the host, with shapes that agree."""
-    served, backlogged, gap = np.asarray(served, float), np.asarray(backlogged, bool), np.asarray(gap, float)
+    served, gap = (namespace_of(column).asarray(column, float) for column in (served, gap))
+    backlogged = np.asarray(backlogged, bool)
     names = ", ".join(axes)
     require(served.ndim >= len(axes), "served of shape", str(served.shape), f"[{names}, *batch]")
     expected = served.shape[:1] + served.shape[len(axes) :]
@@ -188,7 +191,7 @@ def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, n
             column.shape == expected, f"{label} of shape", str(column.shape), f"{expected}, one value for each event"
         )
     for label, column in (("served", served), ("gap", gap)):
-        require((column >= 0) & np.isfinite(column), label, column, "0 or more and finite")
+        require((column >= 0) & namespace_of(column).isfinite(column), label, column, "0 or more and finite")
     return served, backlogged, gap
 
 
@@ -222,7 +225,12 @@ def _largest_fall(steps: np.ndarray, backlogged: np.ndarray, gap: np.ndarray) ->
     added events change nothing, because their steps and gaps are 0.
     """
     added = (1 << (len(steps) - 1).bit_length()) - len(steps) if len(steps) else 0
-    columns = [np.pad(column, [(0, added)] + [(0, 0)] * (column.ndim - 1)) for column in (steps, backlogged, gap)]
+    columns = [
+        namespace_of(column).pad(column, [(0, added)] + [(0, 0)] * (column.ndim - 1))
+        for column in (steps, backlogged, gap)
+    ]
+    if traced(*columns):
+        return _scanned(*(jnp.asarray(column) for column in columns))
     with jax.enable_x64(True):
         return np.asarray(_scanned(*(jnp.asarray(column) for column in columns)))
 
