@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     # A static checker rejects arithmetic on a union, so that it receives the type of an array only.
     AnyArray = Array
     Figures = np.ndarray
+    Real = float
 else:
     # Types of a field: arrays of NumPy on the host, arrays of JAX in the engine, and results of NumPy arithmetic.
     AnyArray = Array | np.ndarray | np.floating | np.integer
     # Types of the result of a formula, which is a number for numbers and an array for arrays.
     Figures = np.ndarray | np.floating | np.integer
+    # A number, which may be a value that JAX traces.
+    Real = float | int | np.floating | Array
 
 
 def namespace(*values: Any) -> Any:

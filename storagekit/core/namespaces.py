@@ -70,6 +70,20 @@ def smallest(*values: Any) -> Any:
     return min(values) if space is np else reduce(space.minimum, values)
 
 
+def at_least(value: Any, limit: float) -> Any:
+    """Return the larger of a value and a limit. At the limit, up to rounding, the derivative is that of the value."""
+    space = namespace_of(value)
+    if space is np:
+        return np.maximum(value, limit)
+    below = value < limit - 64 * np.finfo(value.dtype).eps
+    return space.where(below, limit, value + value_of(space.maximum(limit - value, 0.0)))
+
+
+def at_most(value: Any, limit: float) -> Any:
+    """Return the smaller of a value and a limit. At the limit, up to rounding, the derivative is that of the value."""
+    return -at_least(-value, -limit)
+
+
 def value_of(value: Any) -> Any:
     """Return a value without its derivative, for a step function of the value."""
     return sys.modules["jax"].lax.stop_gradient(value) if traced(value) else value

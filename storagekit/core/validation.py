@@ -582,6 +582,28 @@ def _of_fields(kind: type) -> dict[str, Callable[[str, Any], Any]]:
     return {name: found[name] for name in (field.name for field in fields(kind)) if name in found}
 
 
+def validators_of(member: Any) -> dict[str, Validator]:
+    """Return the validators of the numbers among the arguments of a function, or among the fields of a class.
+
+    Parameters
+    ----------
+    member : callable or type
+        A function with `validate`, or a dataclass.
+
+    Returns
+    -------
+    dict of str to Validator
+        The validator of each argument or field whose annotation has one.
+    """
+    if isinstance(member, type):
+        found = _of_fields(member) if is_dataclass(member) else {}
+    else:
+        function = inspect.unwrap(getattr(member, "__func__", member))
+        found = _validators(function.__annotations__, function.__globals__) if inspect.isfunction(function) else {}
+    numeric = {name: getattr(one, "__wrapped__", one) for name, one in found.items()}
+    return {name: one for name, one in numeric.items() if isinstance(one, Validator)}
+
+
 def limits_of(member: Any) -> dict[str, str]:
     """Return the limits of arguments or fields in words, for the documentation.
 
@@ -595,13 +617,7 @@ def limits_of(member: Any) -> dict[str, str]:
     dict of str to str
         The limit of each argument or field whose annotation has a `Validator`, with its unit.
     """
-    if isinstance(member, type):
-        found = _of_fields(member) if is_dataclass(member) else {}
-    else:
-        function = inspect.unwrap(getattr(member, "__func__", member))
-        found = _validators(function.__annotations__, function.__globals__) if inspect.isfunction(function) else {}
-    limits = {name: getattr(one, "__wrapped__", one) for name, one in found.items()}
-    return {name: repr(one)[1:-1] for name, one in limits.items() if isinstance(one, Validator)}
+    return {name: repr(one)[1:-1] for name, one in validators_of(member).items()}
 
 
 def unchecked(function: Call) -> Call:

@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Annotated, Literal
 
+from storagekit.core.arrays import Real
 from storagekit.core.errors import InputError
 from storagekit.core.namespaces import any_of_many, as_number, is_true, is_zero, namespace_of
 from storagekit.core.units import HOUR
 from storagekit.core.validation import (
+    AMOUNT,
+    POSITIVE,
     SHARE,
-    Amount,
+    SIZE,
+    SPAN,
+    SPEED,
+    TIME,
     Count,
-    Positive,
-    Share,
-    Size,
-    Span,
-    Speed,
-    Time,
     Validator,
     Whole,
     require,
@@ -72,7 +72,7 @@ class Redundancy:
     parities: Whole
     groups: Count = 1
     pool: Count | None = None
-    capacity: Size | None = None
+    capacity: Annotated[Real | None, SIZE] = None
 
     def __post_init__(self):
         validate_fields(self)
@@ -128,12 +128,12 @@ class Failures:
     '1.6254e-09 1.5855e-09'
     """
 
-    annual: Amount
+    annual: Annotated[Real, AMOUNT]
     given_as: Literal["probability", "rate"] = "probability"
-    days: Annotated[float, DAYS] = 365.25
-    shape: Annotated[float, LIFE_SHAPE] = 1.0
-    matched: Positive = 5.0
-    acceleration: Positive = 1.0
+    days: Annotated[Real, DAYS] = 365.25
+    shape: Annotated[Real, LIFE_SHAPE] = 1.0
+    matched: Annotated[Real, POSITIVE] = 5.0
+    acceleration: Annotated[Real, POSITIVE] = 1.0
 
     def __post_init__(self):
         validate_fields(self)
@@ -141,18 +141,18 @@ class Failures:
             require(self.annual < 1, "annual", self.annual, 'below 1, or given_as="rate"')
 
     @property
-    def year(self) -> float:
+    def year(self) -> Real:
         """Return the length of a year in seconds."""
         return self.days * DAY
 
     @property
-    def rate(self) -> float:
+    def rate(self) -> Real:
         """Return the failure rate of one disk, 1/s; for Weibull lifetimes the mean hazard of the first `matched` years."""
         annual = self.annual if self.given_as == "rate" else -namespace_of(self.annual).log1p(-self.annual)
         return as_number(annual) / self.year
 
     @property
-    def scale(self) -> float:
+    def scale(self) -> Real:
         """Return the scale of the Weibull distribution in seconds, which is infinite without failures."""
         span = self.matched * self.year
         hazard = self.rate * span
@@ -190,12 +190,12 @@ class Repair:
         If a number is out of range.
     """
 
-    time: Time
+    time: Annotated[Real, TIME]
     at_once: Count | None = None
-    detection: Span = 0.0
-    shape: Annotated[float, SHAPE] = 1.0
+    detection: Annotated[Real, SPAN] = 0.0
+    shape: Annotated[Real, SHAPE] = 1.0
     spares: Whole | None = None
-    refill: Span = 0.0
+    refill: Annotated[Real, SPAN] = 0.0
 
     def __post_init__(self):
         validate_fields(self)
@@ -270,7 +270,7 @@ class ReliabilityModel:
     failures: Failures
     repair: Repair
     domains: tuple[Domain, ...] = field(default=())
-    bit_error_rate: Share = 0.0
+    bit_error_rate: Annotated[Real, SHARE] = 0.0
 
     def __post_init__(self):
         validate_fields(self)
@@ -292,7 +292,7 @@ class ReliabilityModel:
         return is_true(self.failures.shape == 1) and is_true(self.repair.shape == 1)
 
     @property
-    def read_error(self) -> float:
+    def read_error(self) -> Real:
         """Return the probability that the rebuild of a critical group meets an unrecoverable read error.
 
         A critical group or pool has lost r disks. Its rebuild reads k chunks of each stripe without redundancy.
@@ -305,7 +305,7 @@ class ReliabilityModel:
         return as_number(any_of_many(self.bit_error_rate, bits))
 
     @validate
-    def exposed_share(self, failed: Count) -> float:
+    def exposed_share(self, failed: Count) -> Real:
         """Return the share of the chunks of a failed disk whose stripes have lost a chunk on all failed disks.
 
         Parameters
@@ -328,7 +328,7 @@ class ReliabilityModel:
         return math.prod((stripe - lost) / (disks - lost) for lost in range(1, failed))
 
     @validate
-    def rebuild_time(self, failed: Count) -> float:
+    def rebuild_time(self, failed: Count) -> Real:
         """Return the mean time until the number of failed disks of the most exposed stripes decreases by one.
 
         Parameters
@@ -400,8 +400,11 @@ class ReliabilityModel:
 
 @validate
 def rebuild_time(
-    capacity: Size, bandwidth: Speed, share: Annotated[float, ABOVE_0] = 1.0, filled: Annotated[float, SHARE] = 1.0
-) -> float:
+    capacity: Annotated[Real, SIZE],
+    bandwidth: Annotated[Real, SPEED],
+    share: Annotated[Real, ABOVE_0] = 1.0,
+    filled: Annotated[Real, SHARE] = 1.0,
+) -> Real:
     """Return the time of the rebuild of a disk under load.
 
     Parameters

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.positioning import Numbers
-from storagekit.core.namespaces import namespace_of, repeated, special_of
+from storagekit.core.namespaces import at_least, at_most, namespace_of, repeated, special_of, value_of
 from storagekit.core.validation import (
     AMOUNT,
     COUNT,
@@ -100,9 +100,10 @@ def waiting_at_choice(
 
 
 def _others(places: Numbers, shape: Numbers) -> NDArray:
-    """Return b = r (N - 1) of the product form."""
+    """Return b = r (N - 1) of the product form; for one station, a small number with the derivative of b."""
     space = namespace_of(places, shape)
-    return shape * space.maximum(space.asarray(places, float) - 1, 1e-9)
+    more = space.asarray(places, float) - 1
+    return shape * (space.maximum(more, 1e-9) if space is np else more + value_of(space.maximum(1e-9 - more, 0.0)))
 
 
 def _grown(first: Numbers, more: Numbers) -> Any:
@@ -113,20 +114,25 @@ def _grown(first: Numbers, more: Numbers) -> Any:
     """
     space = namespace_of(first, more)
 
-    def log_ratio(below: Any) -> Any:
+    def log_ratio(below: Any, more: Any) -> Any:
         """Return log(1 + more / below) / more."""
         ratio = more / below
-        series = sum(-((-ratio) ** power) / (power + 1) for power in range(1, 6))
+        series = 1 - ratio * (1 / 2 - ratio * (1 / 3 - ratio * (1 / 4 - ratio * (1 / 5 - ratio / 6))))
         some = space.where(ratio > 1e-3, ratio, 1.0)
-        return space.where(ratio > 1e-3, space.log1p(some) / some, 1 - series) / below
+        return space.where(ratio > 1e-3, space.log1p(some) / some, series) / below
 
+    first, more = space.broadcast_arrays(first, space.asarray(more, float))
     start = first + _SHIFT
     one, other = 1 / start, 1 / (start + more)
-    rest = 0.0
-    for power, factor in zip(range(1, 12, 2), _STIRLING, strict=True):
-        rest = rest + factor * sum(one**each * other ** (power - 1 - each) for each in range(power))
-    found = (start + more - 0.5) * log_ratio(start) + space.log(start) - 1 - one * other * rest
-    return found - sum(log_ratio(first + each) for each in range(_SHIFT))
+    # (one^power - other^power) / (one - other), from power to power
+    rest, quotient, last = 0.0 * one, space.ones_like(one), other
+    for factor in _STIRLING:
+        rest = rest + factor * quotient
+        quotient = one * (one * quotient + last) + last * other
+        last = last * other**2
+    found = (start + more - 0.5) * log_ratio(start, more) + space.log(start) - 1 - one * other * rest
+    shifts = np.arange(_SHIFT).reshape((1,) * first.ndim + (-1,))
+    return found - log_ratio(first[..., None] + shifts, more[..., None]).sum(axis=-1)
 
 
 def _beta_ratio(shape: Numbers, others: Numbers, outstanding: Numbers) -> NDArray:
@@ -268,7 +274,7 @@ def shape_of(
         If a number is out of range, or the arrays do not broadcast.
     """
     space = namespace_of(waiting, time, more, share)
-    fall = space.maximum(1 - more / time, 0) * (1 + share) / share
+    fall = at_least(1 - more / time, 0.0) * (1 + share) / share
     return 1 + fall * waiting / space.maximum(1 - fall, 1e-3)
 
 
@@ -324,4 +330,4 @@ def busy_share(
     busy = 2 * queue / (whole + space.sqrt(whole**2 - 4 * square * queue))
     idle = unchecked(idle_place)
     ratio = (1 - idle(places, places * queue, shape)) / (1 - idle(places, places * queue))
-    return space.minimum(busy * ratio, 1)
+    return at_most(busy * ratio, 1.0)
