@@ -75,7 +75,7 @@ def at_least(value: Any, limit: float) -> Any:
     space = namespace_of(value)
     if space is np:
         return np.maximum(value, limit)
-    below = value < limit - 64 * np.finfo(value.dtype).eps
+    below = value < limit - max(1e-8, 64 * float(np.finfo(value.dtype).eps))
     return space.where(below, limit, value + value_of(space.maximum(limit - value, 0.0)))
 
 

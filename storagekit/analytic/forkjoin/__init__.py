@@ -3,7 +3,8 @@
 `exponential` contains queues with exponential service times. `bounds` contains queues with the block times of a disk.
 `tail` contains a bound on the probability that several blocks take longer than a given time. `parts`, `striping` and
 `striped_system` model striping over a network (swift). `completion` simulates this model with the recursion of
-`recursion`.
+`recursion`. JAX differentiates the formulas and the recursion; `sensitivity` adds the derivatives of quantiles and of the
+sustainable rate.
 """
 
 from storagekit.analytic.forkjoin.bounds import completion_bounds as completion_bounds
@@ -21,6 +22,8 @@ from storagekit.analytic.forkjoin.recursion import Path as Path
 from storagekit.analytic.forkjoin.recursion import Paths as Paths
 from storagekit.analytic.forkjoin.recursion import RequestStream as RequestStream
 from storagekit.analytic.forkjoin.recursion import completion_times as completion_times
+from storagekit.analytic.forkjoin.sensitivity import completion_quantile as completion_quantile
+from storagekit.analytic.forkjoin.sensitivity import sustainable_rate as sustainable_rate
 from storagekit.analytic.forkjoin.striped_system import StripedSystem as StripedSystem
 from storagekit.analytic.forkjoin.striping import Striping as Striping
 from storagekit.analytic.forkjoin.tail import lateness_bound as lateness_bound

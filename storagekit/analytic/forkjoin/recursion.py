@@ -114,6 +114,16 @@ class _Busy(NamedTuple):
         sending, receiving = (jnp.maximum(part - gap, 0) for part in (self.sending, self.receiving))
         return _Busy(disk, port, sending, receiving)
 
+    def packed(self) -> Array:
+        """Return all times as one array, `[*batch, server]`."""
+        return jnp.concatenate([self.disk, self.port, self.sending[..., None], self.receiving[..., None]], axis=-1)
+
+    @staticmethod
+    def unpacked(packed: Array) -> "_Busy":
+        """Return the times from an array of `packed`."""
+        disks = packed.shape[-1] // 2 - 1
+        return _Busy(packed[..., :disks], packed[..., disks:-2], packed[..., -2], packed[..., -1])
+
 
 def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float[Array, "request *batch"]:
     """Return the time from the arrival to the completion of each request.
@@ -165,10 +175,14 @@ def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array
     kind = jnp.result_type(stream.gap, stream.work, stream.blocks, *jax.tree.leaves(paths), jnp.float32)
     alone, each = jnp.zeros(lanes, kind), jnp.zeros((*lanes, stream.work.shape[-1]), kind)
 
-    def step(busy: _Busy, request: RequestStream):
-        return _pass(busy.after(request.gap), request, _way(paths, request.read))
+    def step(packed: Array, request: RequestStream) -> tuple[Array, Array]:
+        after, taken = _pass(_Busy.unpacked(packed).after(request.gap), request, _way(paths, request.read))
+        return after.packed(), taken
 
-    _, taken = jax.lax.scan(step, _Busy(each, each, alone, alone), stream)
+    # The derivative keeps only the state before each request, and computes the request again. The state is one array,
+    # because XLA copies all of several arrays of states of equal shape at each step.
+    step = jax.checkpoint(step, prevent_cse=False)
+    _, taken = jax.lax.scan(step, _Busy(each, each, alone, alone).packed(), stream)
     return taken
 
 

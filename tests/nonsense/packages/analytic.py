@@ -353,6 +353,11 @@ FORKJOIN = {
         }
     ),
     "Striping": ValidCall(lambda: {"request": 65536.0, "unit": 16384.0, "disks": 5, "groups": 1, "failed": 1}),
+    "completion_quantile": ValidCall(lambda: {"times": np.array([0.01, 0.02, 0.03]), "share": 0.5}),
+    "sustainable_rate": ValidCall(
+        lambda: {"completion": lambda rate: 0.01 / (1 - 0.01 * rate), "limit": 100.0},
+        untouched={"completion": "a function of the user"},
+    ),
     "completion_bounds": ValidCall(lambda: {"disk": DISK, "unit": 16384.0, "blocks": 2, "disks": 4, "rate": 5.0}),
     "completion_times": ValidCall(
         lambda: {"stream": RequestStream(**STREAM), "paths": Paths(Path(**WAY), Path(**WAY))}, optional=("paths",)
