@@ -255,7 +255,8 @@ def collected(times: int, start: Any, step: Callable[[Any, Any], tuple[Any, Any]
     """
     if namespace_of(start) is not np:
         jax = sys.modules["jax"]
-        return jax.lax.scan(lambda state, number: step(number, state), start, jax.numpy.arange(times))[1]
+        further = jax.checkpoint(lambda state, number: step(number, state), prevent_cse=False)
+        return jax.lax.scan(further, start, jax.numpy.arange(times))[1]
     found = []
     for number in range(times):
         start, result = step(number, start)
@@ -306,6 +307,11 @@ def fixed_point(function: Callable[[Any], Any], start: Any) -> Any:
     return jax.lax.custom_root(lambda x: function(x) - x, start, solve, linear_solve)
 
 
+def recomputed(function: Callable[..., Any], *values: Any) -> Any:
+    """Return the result of a function of JAX arrays, whose derivative computes the function again and keeps no large arrays."""
+    return sys.modules["jax"].checkpoint(function)(*values)
+
+
 def repeated(times: int, start: Any, step: Callable[[Any, Any], Any]) -> Any:
     """Return the last state of a recursion: a loop in Python, or one loop of a compiled program for traced values.
 
@@ -329,4 +335,5 @@ def repeated(times: int, start: Any, step: Callable[[Any, Any], Any]) -> Any:
         return start
     jax = sys.modules["jax"]
     # A scan, unlike a loop with a bound, has a derivative in reverse mode.
-    return jax.lax.scan(lambda state, number: (step(number, state), None), start, jax.numpy.arange(times))[0]
+    further = jax.checkpoint(lambda state, number: (step(number, state), None), prevent_cse=False)
+    return jax.lax.scan(further, start, jax.numpy.arange(times))[0]

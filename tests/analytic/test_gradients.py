@@ -42,6 +42,8 @@ NOT_DIFFERENTIABLE = {
     "analytic.forkjoin.Simulation": "the random numbers are drawn on the host; `RequestStream` has derivatives",
     "analytic.forkjoin.Simulation.completion": "the systems are structures; `completion_times` has derivatives",
     "analytic.forkjoin.Striping": "a request has a whole number of blocks",
+    "analytic.forkjoin.completion_quantile": "the derivative is a statistical estimate; see test_sensitivity.py",
+    "analytic.forkjoin.sustainable_rate": "the parameters are those of a function of the user; see test_sensitivity.py",
     "analytic.headtracking.": "Monte Carlo on the host, whose results are shares of random events",
 }
 # Real arguments that are held: counts, and numbers of which the result is a step function.

@@ -20,6 +20,7 @@ from storagekit.core.namespaces import (
     largest,
     namespace_of,
     power,
+    recomputed,
     smallest,
     stacked,
 )
@@ -111,7 +112,7 @@ class ServiceTimes:
         if space is np:
             return np.interp(time, *self._bends)
         # the same number: the mean over the seeks of the probability for the rotation
-        return space.clip((time[..., None] - self._samples(time)) / self.arc, 0.0, 1.0).mean(axis=-1)
+        return recomputed(_ramp, time, self._samples(time), self.arc, 0.0)
 
     def sought(self, time: NDArray) -> NDArray:
         """Return the probability that a seek takes at most `time`."""
@@ -119,8 +120,7 @@ class ServiceTimes:
         if space is np:
             return np.searchsorted(self._ordered, time, side="right") / self.seeks.size
         # a step between two times of the grid becomes a ramp, so that the derivative is not 0
-        width = time[..., 1:2] - time[..., :1]
-        return space.clip((time[..., None] - self._samples(time)) / width[..., None] + 0.5, 0.0, 1.0).mean(axis=-1)
+        return recomputed(_ramp, time, self._samples(time), time.ravel()[1] - time.ravel()[0], 0.5)
 
     def _samples(self, time: NDArray) -> NDArray:
         """Return the seeks with as many further axes before the last one as `time` has."""
@@ -162,6 +162,11 @@ class ServiceTimes:
         changes = np.where(order < self.seeks.size, 1.0, -1.0)
         slopes = np.cumsum(changes)[:-1] / (self.seeks.size * self.arc)
         return ends[order], np.concatenate([[0.0], np.cumsum(slopes * np.diff(ends[order]))])
+
+
+def _ramp(time: NDArray, seeks: NDArray, width: NDArray, share: float) -> NDArray:
+    """Return the mean over the seeks of a ramp from 0 to 1, with a width in seconds and the value `share` at the seek."""
+    return namespace_of(time, seeks).clip((time[..., None] - seeks) / width + share, 0.0, 1.0).mean(axis=-1)
 
 
 @dataclass(frozen=True)
