@@ -308,7 +308,7 @@ def fixed_point(function: Callable[[Any], Any], start: Any) -> Any:
 
 
 def recomputed(function: Callable[..., Any], *values: Any) -> Any:
-    """Return the result of a function of JAX arrays, whose derivative computes the function again and keeps no large arrays."""
+    """Return the result of a function of JAX arrays. Its derivative computes the function again and keeps no large array."""
     return sys.modules["jax"].checkpoint(function)(*values)
 
 
