@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from storagekit.core.validation import RATE, SHARE, SPAN, called, numbers, require, traced, validate
 
-_TIMES, _SHARE = SPAN.each, SHARE
+_TIMES, _SHARE, _RATE = SPAN.up_to(1e9).each, SHARE, RATE.up_to(1e9)
 # largest number of steps of a bisection: more than the digits of a float64
 _HALVINGS = 60
 
@@ -93,7 +93,7 @@ def _quantile_jvp(values: tuple[Array, Array], tangents: tuple[Array, Array]) ->
 
 
 @validate
-def sustainable_rate(completion: Annotated[Callable[[Any], Any], called], limit: Annotated[float, RATE]) -> Array:
+def sustainable_rate(completion: Annotated[Callable[[Any], Any], called], limit: Annotated[float, _RATE]) -> Array:
     """Return the rate at which the mean time to complete a request equals the mean time between requests.
 
     Parameters
