@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from storagekit.core.validation import traced
 _HOST = np.ndarray, float, int
 
 
-def namespace_of(*values: Any) -> ModuleType | Any:
+def _namespace_of(*values: Any) -> ModuleType | Any:
     """Return `jax.numpy` if a value, or an element of a sequence, is a JAX array, and `numpy` otherwise.
 
     Parameters
@@ -35,12 +35,21 @@ def namespace_of(*values: Any) -> ModuleType | Any:
         if type(value) in _HOST:
             continue
         if isinstance(value, list | tuple):
-            space = namespace_of(*value)
+            space = _namespace_of(*value)
         else:
             space = value.__array_namespace__() if hasattr(value, "__array_namespace__") else np
         if space is not np:
             return space
     return np
+
+
+if TYPE_CHECKING:
+
+    def namespace_of(*values: Any):
+        """Return NumPy, whose types a static checker uses for JAX's functions too."""
+        return np
+else:
+    namespace_of = _namespace_of
 
 
 def special_of(space: ModuleType | Any) -> ModuleType | Any:

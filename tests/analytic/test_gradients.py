@@ -24,7 +24,9 @@ import pytest
 from nonsense.packages.analytic import NOT_ATTACKED, VALID_CALLS
 from nonsense.public_callables import methods, public_callables
 
+from storagekit.analytic.array.kinds import population
 from storagekit.analytic.array.loaded import Loaded
+from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.analytic.durability import Chain, Durability
 from storagekit.core.errors import InputError
 from storagekit.core.validation import Validator, validators_of
@@ -63,10 +65,12 @@ HELD = {
     "analytic.forkjoin.completion_times": ("stream.blocks",),
 }
 MODEL = ReliabilityModel(Redundancy(8, 2), Failures(0.02), Repair(1e5, detection=3600.0))
+TWO_KINDS = population([DriveFigures(0.01, 0.006, 0.002)] * 2 + [DriveFigures(0.02, 0.008, 0.001)] * 2, 4, None)
 # Calls with other arguments than those of tests/nonsense, which may be at the edge of a domain.
 CALLS: dict[str, dict[str, Any]] = {
     "analytic.array.closed_loop.shape_of": {"share": 0.5},
     "analytic.array.costs.costs": {"disks": 9.0},
+    "analytic.array.kinds.shared_costs": {"disks": TWO_KINDS},
     "analytic.durability.chain_of": {"model": MODEL},
     "analytic.durability.durability": {"model": MODEL},
     "analytic.durability.rare_loss": {"model": dataclasses.replace(MODEL, failures=Failures(0.02, shape=1.2))},

@@ -209,7 +209,7 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
 
     def balanced(requests: NDArray) -> NDArray:
         wanted = space.sqrt(requests / space.stack([one.disk_time for one in each(requests)]))
-        return wanted / (counts * wanted).sum(axis=0)
+        return wanted / (counts * wanted).sum(axis=0, keepdims=True)
 
     requests = space.full((len(disks.kinds), layouts.count), 1 / disks.disks)
     if len(disks.kinds) > 1 and space is not np:

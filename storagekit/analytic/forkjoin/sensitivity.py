@@ -69,11 +69,10 @@ def completion_quantile(times: Annotated[ArrayLike, _TIMES], share: Annotated[fl
     >>> print(f"{value:.2f} {slope:.2f}")
     1.38 0.69
     """
-    times = times if traced(times) else jnp.asarray(numbers("times", times), float)
-    require(
-        times.ndim == 1 and times.size > 0, "times of shape", str(times.shape), "[request], with at least one request"
-    )
-    return _quantile(times, jnp.asarray(share, times.dtype))
+    given = jnp.asarray(times if traced(times) else numbers("times", times), float)
+    fits = given.ndim == 1 and given.size > 0
+    require(fits, "times of shape", str(given.shape), "[request], with at least one request")
+    return _quantile(given, jnp.asarray(share, given.dtype))
 
 
 @jax.custom_jvp
@@ -149,6 +148,7 @@ def sustainable_rate(completion: Annotated[Callable[[Any], Any], called], limit:
             above = function(middle) > 0
             return jnp.where(above, ends[0], middle), jnp.where(above, middle, ends[1])
 
-        return sum(jax.lax.fori_loop(0, _HALVINGS, halved, (jnp.zeros_like(first), first))) / 2
+        low, high = jax.lax.fori_loop(0, _HALVINGS, halved, (jnp.zeros_like(first), first))
+        return (low + high) / 2
 
     return jax.lax.custom_root(excess, most, solve, lambda linear, right: right / linear(jnp.ones_like(right)))
