@@ -29,6 +29,7 @@ from storagekit.analytic.array.loaded import Loaded
 from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.analytic.durability import Chain, Durability
 from storagekit.core.errors import InputError
+from storagekit.core.namespaces import fixed_point
 from storagekit.core.validation import Validator, validators_of
 from storagekit.drive import Drive
 from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
@@ -102,7 +103,11 @@ KINKS = {
     ("analytic.durability.durability", "model.repair.detection"): "without detection, the chain has fewer states",
 }
 # Programs that compile for long.
-LARGE = "analytic.array.loaded.loaded", "analytic.array.loaded.loaded_by_class"
+LARGE = (
+    "analytic.array.kinds.shared_costs",
+    "analytic.array.loaded.loaded",
+    "analytic.array.loaded.loaded_by_class",
+)
 POINTS = 2
 
 
@@ -349,6 +354,15 @@ def test_the_derivatives_are_those_of_finite_differences(name):
     assert found.edge[0] < near, f"{found.edge[1]} at its limit: relative error {found.edge[0]:.1e}"
     # at a removable pole of `closed_loop`, NumPy computes the number beside the pole
     assert found.value < (1e-3 if name in LARGE else 1e-6)
+
+
+def test_the_derivative_of_a_fixed_point():
+    """The root of x = cos(a x) / 2 has dx/da = -x s / (2 + a s) with s = sin(a x)."""
+    with jax.enable_x64(True):
+        found, slope = jax.value_and_grad(lambda a: fixed_point(lambda x: jnp.cos(a * x) / 2, 0.3))(1.2)
+    sine = np.sin(1.2 * found)
+    assert abs(found - np.cos(1.2 * found) / 2) < 1e-12
+    assert abs(slope + found * sine / (2 + 1.2 * sine)) < 1e-12
 
 
 def seconds(function: Callable, batch: list[Any]) -> float:
