@@ -380,8 +380,11 @@ def disk_demand(
     background: Background = NO_BACKGROUND,
 ) -> DiskDemand:
     """Return the demand of a disk without response times. For the arguments, see `loaded_by_class`."""
+    own_sizes = any(one.sizes is not None for one in classes)
+    if own_sizes:
+        classes = tuple(_with_sizes(one, sizes) for one in classes)
     kinds = tuple(kind for one in classes for kind in one.kinds(shape))
-    if any(one.sizes is not None for one in classes):
+    if own_sizes:
         sizes = _sizes_of_accesses(sizes, kinds)
     seeks = spindle.hop(namespace_of(reach).asarray(reach) * unchecked(nearest_of_several.distances)())
     turn = as_number(spindle.revolution) * shape.turned
@@ -405,9 +408,21 @@ def disk_demand(
     return DiskDemand(ways, arrivals * ways.moment(1.0, 1) + others, others, ways.busy >= 1)
 
 
+def _with_sizes(one: RequestClass, sizes: TransferSizes) -> RequestClass:
+    """Return a class with the shares of its sizes, and with few reads or writes instead of none if JAX traces its reads.
+
+    Without any writes, the sizes of the writes of a class have an effect on the derivatives only.
+    """
+    one = one if one.sizes is not None else replace(one, sizes=tuple(sizes.shares))
+    if not traced(one.reads):
+        return one
+    few, where = max(1e-10, 32 * float(np.finfo(one.reads.dtype).eps)), namespace_of(one.reads).where
+    return replace(one, reads=one.reads + where(one.reads < few, few, where(one.reads > 1 - few, -few, 0.0)))
+
+
 def _sizes_of_accesses(sizes: TransferSizes, kinds: Sequence[Operation]) -> TransferSizes:
     """Return transfer sizes with the shares of all accesses that read, and of all accesses that write."""
-    own = stacked([sizes.shares if one.sizes is None else stacked(one.sizes) for one in kinds])
+    own = stacked([stacked(one.sizes) for one in kinds])
     every = stacked([stacked([one.share * one.reads, one.share * one.writes]) for one in kinds]).T @ own
     # without reads, or without writes, their shares have no effect
     reads, writes = (quotient(each, each.sum(), sizes.shares) for each in every)

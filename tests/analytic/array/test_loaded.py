@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.analytic import response_mg1
-from storagekit.analytic.array.loaded import Loaded, TransferSizes, loaded
+from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, loaded, loaded_by_class
 from storagekit.analytic.array.positioning import Linear
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.units import MS
@@ -97,3 +97,14 @@ def test_too_many_requests_have_no_mean():
     found = response_times(rate=10_000.0)
     assert found.utilization > 1 and found.mean == np.inf and found.quantile(0.99) == np.inf
     assert response_times(rate=0.999 * found.saturation).mean < np.inf
+
+
+def test_a_class_without_sizes_has_the_sizes_of_the_array():
+    """Also beside a class with other sizes: its response times are those of a class with the same sizes as an argument."""
+
+    def means(sizes):
+        classes = RequestClass(0.5, 0.5, (0.0, 1.0)), RequestClass(0.5, 0.5, sizes)
+        found = loaded_by_class(SPINDLE, Shape(), REACH, SIZES, classes, disks=4, rate=100.0)
+        return [one.mean for one in found]
+
+    assert means(None) == means(tuple(SIZES.shares))
