@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from storagekit.core.validation import traced
+from storagekit.core.validation import HOST, traced
 
-# the most frequent types of values that are not of JAX
-_HOST = np.ndarray, float, int
 
 
 def _namespace_of(*values: Any) -> ModuleType | Any:
@@ -32,7 +30,7 @@ def _namespace_of(*values: Any) -> ModuleType | Any:
         `numpy` or `jax.numpy`.
     """
     for value in values:
-        if type(value) in _HOST:
+        if type(value) in HOST:
             continue
         if isinstance(value, list | tuple):
             space = _namespace_of(*value)
@@ -158,7 +156,8 @@ def evenly_spaced(last: Any, count: int) -> Any:
     """Return numbers from 0 to `last` at even distances, along a new last axis."""
     space = namespace_of(last)
     if space is np:
-        return np.linspace(0.0, last, count, axis=-1)
+        # for one number, the first axis is the last one, and faster
+        return np.linspace(0.0, last, count, axis=-1 if np.ndim(last) else 0)
     # `jax.numpy.linspace` is a concatenation; see `joined`
     return space.asarray(last)[..., None] * np.linspace(0.0, 1.0, count).reshape((1,) * np.ndim(last) + (-1,))
 
@@ -236,8 +235,8 @@ def joined(arrays: Sequence[Any], axis: int = 0) -> Any:
 def stacked(values: Sequence[Any]) -> Any:
     """Return numbers, or arrays of equal shapes, as one array with a new first axis; see `joined`."""
     space = namespace_of(*values)
-    found = space.stack(values)
-    return found if space is np else sys.modules["jax"].lax.optimization_barrier(found)
+    # faster than `numpy.stack`
+    return np.array(values) if space is np else sys.modules["jax"].lax.optimization_barrier(space.stack(values))
 
 
 def listed(array: Any) -> list[Any]:

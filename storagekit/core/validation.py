@@ -50,6 +50,8 @@ MOST_SECONDS = MappingProxyType({
     "time-out": 600.0,
 })  # fmt: skip
 
+# the most frequent types of values that are not of JAX
+HOST = frozenset({float, int, bool, str, type(None), np.ndarray, np.float64, np.bool_})
 # Classes of this package are validated.
 _PACKAGE = "storagekit."
 # Largest number of elements of an array that a message shows, and least whole number that a message abbreviates.
@@ -68,8 +70,14 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 def traced(*values) -> bool:
     """Return whether any value is traced by JAX, so that it is unknown and cannot be validated."""
-    jax = sys.modules.get("jax")
-    return jax is not None and any(isinstance(value, jax.core.Tracer) for value in values)
+    # a loop, and first the types that are most frequent, because formulas call this function for every number
+    for value in values:
+        if type(value) in HOST:
+            continue
+        jax = sys.modules.get("jax")
+        if jax is not None and isinstance(value, jax.core.Tracer):
+            return True
+    return False
 
 
 def _holds_traced(value) -> bool:

@@ -322,7 +322,7 @@ def _of_residual_services(exceeds: NDArray, busy: float) -> NDArray:
     """
     # The residual service time has this density. Half of the probability of each step is assigned to either end.
     space, step = namespace_of(exceeds, busy), (exceeds[:-1] + exceeds[1:]) / 4
-    mass = space.pad(step, (0, 1)) + space.pad(step, (1, 0))
+    mass = joined([step[:1], step[:-1] + step[1:], step[-1:]])
     left = space.fft.rfft(mass / mass.sum())
     waits = space.fft.irfft(left * (1 - busy) / (1 - busy * left), mass.size)
     waits = space.maximum(waits, 0.0)
