@@ -156,8 +156,10 @@ def evenly_spaced(last: Any, count: int) -> Any:
     """Return numbers from 0 to `last` at even distances, along a new last axis."""
     space = namespace_of(last)
     if space is np:
-        # for one number, the first axis is the last one, and faster
-        return np.linspace(0.0, last, count, axis=-1 if np.ndim(last) else 0)
+        # the numbers of `numpy.linspace`, which is slower
+        found = np.multiply.outer(last / (count - 1), np.arange(count))
+        found[..., -1] = last
+        return found
     # `jax.numpy.linspace` is a concatenation; see `joined`
     return space.asarray(last)[..., None] * np.linspace(0.0, 1.0, count).reshape((1,) * np.ndim(last) + (-1,))
 

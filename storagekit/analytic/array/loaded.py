@@ -387,8 +387,8 @@ def disk_demand(
     if own_sizes:
         sizes = _sizes_of_accesses(sizes, kinds)
     seeks = spindle.hop(namespace_of(reach).asarray(reach) * unchecked(nearest_of_several.distances)())
-    turn = as_number(spindle.revolution) * shape.turned
-    arc = as_number(spindle.revolution) / shape.replicas
+    revolution = as_number(spindle.revolution)
+    turn, arc = revolution * shape.turned, revolution / shape.replicas
     services = ServiceTimes(seeks, arc, sizes, turn, as_number(spindle.write_settle))
     transfer = largest(as_number(sizes.written.max() + turn + services.settle), background.longest)
     # without a choice among heads or requests, only the longest service time is needed
