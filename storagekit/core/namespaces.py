@@ -15,7 +15,6 @@ import numpy as np
 from storagekit.core.validation import HOST, traced
 
 
-
 def _namespace_of(*values: Any) -> ModuleType | Any:
     """Return `jax.numpy` if a value, or an element of a sequence, is a JAX array, and `numpy` otherwise.
 

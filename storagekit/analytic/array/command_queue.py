@@ -14,6 +14,7 @@ Waiting times above 0 are assumed to be exponential, with the mean of the chain.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,20 +127,20 @@ def _left_behind(arrivals: NDArray, depth: int) -> NDArray:
     return found
 
 
-def _levels(arrivals: NDArray, more: NDArray) -> NDArray:
+def _levels(arrivals: Any, more: Any) -> Any:
     """Return the numbers of `_left_behind` from one loop of JAX. more: probability of more than k arrivals."""
     import jax
     import jax.numpy as jnp
 
     depth, count = arrivals.shape[0], arrivals.shape[1] - 1
     level, below = np.ogrid[:count, : count + 1]
-    # the first service finds one request; a later one finds those that the service before has left behind
+    # After an idle period, a service finds one request. A later service finds those that the service before it leaves.
     further = np.where(below == 0, level, level - below + 1)
     crossed = more[np.clip(below, 1, depth) - 1, np.clip(further, 0, count)] * ((below <= level) | (below == 0))
     none = arrivals[np.minimum(np.arange(1, count + 1), depth) - 1, 0]
     limit = jnp.finfo(arrivals.dtype).max ** 0.3
 
-    def next_level(found: NDArray, row: tuple[NDArray, NDArray, NDArray]) -> tuple[NDArray, None]:
+    def next_level(found: Any, row: tuple[Any, Any, Any]) -> tuple[Any, None]:
         number, crossed, none = row
         new = found @ crossed / none
         found = found.at[number + 1].set(new)

@@ -414,15 +414,16 @@ def _with_sizes(one: RequestClass, sizes: TransferSizes) -> RequestClass:
     Without any writes, the sizes of the writes of a class have an effect on the derivatives only.
     """
     one = one if one.sizes is not None else replace(one, sizes=tuple(sizes.shares))
-    if not traced(one.reads):
+    reads: Any = one.reads
+    if not traced(reads):
         return one
-    few, where = max(1e-10, 32 * float(np.finfo(one.reads.dtype).eps)), namespace_of(one.reads).where
-    return replace(one, reads=one.reads + where(one.reads < few, few, where(one.reads > 1 - few, -few, 0.0)))
+    few, where = max(1e-10, 32 * float(np.finfo(reads.dtype).eps)), namespace_of(reads).where
+    return replace(one, reads=reads + where(reads < few, few, where(reads > 1 - few, -few, 0.0)))
 
 
 def _sizes_of_accesses(sizes: TransferSizes, kinds: Sequence[Operation]) -> TransferSizes:
     """Return transfer sizes with the shares of all accesses that read, and of all accesses that write."""
-    own = stacked([stacked(one.sizes) for one in kinds])
+    own = stacked([sizes.shares if one.sizes is None else stacked(one.sizes) for one in kinds])
     every = stacked([stacked([one.share * one.reads, one.share * one.writes]) for one in kinds]).T @ own
     # without reads, or without writes, their shares have no effect
     reads, writes = (quotient(each, each.sum(), sizes.shares) for each in every)

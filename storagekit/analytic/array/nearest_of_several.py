@@ -10,7 +10,7 @@ are
 
 from functools import lru_cache, partial
 from math import comb
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,7 +124,7 @@ def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], i
     return total
 
 
-def _broadcast(*values: ArrayLike) -> list[Any]:
+def _broadcast(*values: ArrayLike) -> list[NDArray]:
     """Return arrays of the same shape. Those without a traced number are arrays of NumPy."""
     shape = np.broadcast_shapes(*map(np.shape, values))
     return [namespace_of(value).broadcast_to(value, shape) for value in values]
@@ -153,7 +153,8 @@ def most_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, COUNT.each])
     InputError
         If both `full` and `arc` are 0, or a number of heads is not whole.
     """
-    return _looked_up(*_broadcast(full, arc, copies), _most_table)
+    full, arc, copies = _broadcast(full, arc, copies)
+    return _looked_up(full, arc, copies, _most_table)
 
 
 def _looked_up(full, arc, copies, table) -> NDArray:

@@ -307,12 +307,11 @@ def waiting_times(time: NDArray, busy: float, mean: float, access: Callable[[], 
     """
     space = namespace_of(time, busy, mean)
     # in heavy traffic, service times are shorter than the step of the grid
-    heavy = 1 - space.exp(-time / mean) if traced(busy) or selects or busy > HEAVY else None
     if selects or is_true(busy > HEAVY):
-        return heavy
+        return 1 - space.exp(-time / mean)
     # the step of the grid has no effect on the mean
     light = scaled(time, _of_residual_services(1 - access(), smallest(busy, HEAVY)), mean)
-    return light if heavy is None else space.where(busy > HEAVY, heavy, light)
+    return space.where(busy > HEAVY, 1 - space.exp(-time / mean), light) if traced(busy) else light
 
 
 def _of_residual_services(exceeds: NDArray, busy: float) -> NDArray:

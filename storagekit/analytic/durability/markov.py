@@ -134,9 +134,10 @@ class Chain:
         columns = (
             self.states + self.causes.index(one.event) if one.target == LOSS else one.target for one in self.transitions
         )
-        index = sources, np.array([*columns])
-        if (space := namespace_of(given)) is not np:
-            return space.zeros(shape).at[index].add(stacked(given))
+        index, space = (sources, np.array([*columns])), namespace_of(given)
+        if space is not np:
+            found: Any = space.zeros(shape)
+            return found.at[index].add(stacked(given))
         rates = np.zeros(shape)
         np.add.at(rates, index, given)
         return rates
