@@ -8,7 +8,7 @@ number of turns. The completion times of the reads therefore give the time of a 
 Two disturbances remain: the delay between a completion and its time stamp, and the slow random change of the spindle's
 speed. Both are drawn from their exact distributions, without time steps. The paper states results, but it does not
 state the size of the disturbances. The default sizes come from specifications or known properties of the hardware, not
-from the results in the paper.
+from the results in the paper. NumPy draws the random numbers, and the results have no derivatives in JAX.
 
 Times are in seconds, and angles are in turns (revolutions). Only deviations of the delay from its mean have an effect,
 because a constant delay shifts the reads of the reference sector and the reads of requests equally.

@@ -905,6 +905,10 @@ def practical_replicas(optimum: Amount, disks: Count, most: Count = MOST_REPLICA
     InputError
         If `disks` or `most` is not whole or below 1, or `optimum` is below 0.
 
+    Notes
+    -----
+    The result is whole and has no derivative.
+
     References
     ----------
     srarray, sections 2.3 (factors) and 4.1 (at most six).

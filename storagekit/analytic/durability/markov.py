@@ -241,6 +241,8 @@ class Chain:
 
         Notes
         -----
+        The paths are sorted by their shares, so JAX cannot trace the rates.
+
         The probability of a loop-erased path s_0, s_1, ... is proportional to the product of rate(s_j, s_j+1) / e_j,
         where e_j is the rate at which the chain leaves s_j for s_0 ... s_(j-1) or a loss, directly or through other
         states, before it returns to s_j.

@@ -103,6 +103,8 @@ def hybrid_rates(
     The bricks are filled one after another, until no rate changes. While a brick is filled, the service of its streams
     at the other bricks is fixed.
 
+    NumPy computes the rates, which have no derivatives.
+
     References
     ----------
     dsfq, section 3.4, equations 11 and 12.

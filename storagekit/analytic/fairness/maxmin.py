@@ -143,6 +143,8 @@ def max_min_rates(
 
     Notes
     -----
+    Linear programs of SciPy give the rates, which have no derivatives in JAX.
+
     The constraints are
 
         x >= 0,  sum over f of x_fb <= capacity_b,  x_fb <= demand_fb,  x_fb >= minimum_f capacity_b where demand allows

@@ -84,6 +84,10 @@ class Simulation:
         ------
         InputError
             If a rate is not above 0 or not finite, or the shape is wrong.
+
+        Notes
+        -----
+        NumPy receives the times, which have no derivatives. `completion_times` has.
         """
         rates = numbers("rates", rates).astype(float)
         require(rates.ndim in (2, 3), "rates of shape", str(rates.shape), "[system, load] or [system, load, seed]")

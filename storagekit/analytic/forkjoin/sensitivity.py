@@ -50,7 +50,8 @@ def completion_quantile(times: Annotated[ArrayLike, _TIMES], share: Annotated[fl
 
     It is estimated by the mean of the derivatives of all times, weighted with a normal kernel around q. The bandwidth is
     the standard deviation of the times multiplied by n^(-1/3) for n times, so that the bias vanishes faster than the
-    statistical error.
+    statistical error. Near the shortest and the longest time, the kernel has times on one side of q only, and the
+    derivative is biased.
 
     References
     ----------
@@ -120,6 +121,8 @@ def sustainable_rate(completion: Annotated[Callable[[Any], Any], called], limit:
 
         dr = -r dT / (T + r dT/dr)
 
+    At `limit`, the derivative is 0.
+
     References
     ----------
     swift, section 5.2.
@@ -151,4 +154,6 @@ def sustainable_rate(completion: Annotated[Callable[[Any], Any], called], limit:
         low, high = jax.lax.fori_loop(0, _HALVINGS, halved, (jnp.zeros_like(first), first))
         return (low + high) / 2
 
-    return jax.lax.custom_root(excess, most, solve, lambda linear, right: right / linear(jnp.ones_like(right)))
+    found = jax.lax.custom_root(excess, most, solve, lambda linear, right: right / linear(jnp.ones_like(right)))
+    # the limit is no root
+    return jnp.where(excess(most) < 0, most, found)

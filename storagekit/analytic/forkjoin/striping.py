@@ -49,7 +49,8 @@ class Striping:
     Notes
     -----
     In each row, one block of each group is check data: the exclusive or of the other blocks of the group. The paper
-    calls it a computed copy. The location of the check data moves from row to row.
+    calls it a computed copy. The location of the check data moves from row to row. The number of blocks is whole, so there is
+    no derivative in the sizes.
 
     References
     ----------

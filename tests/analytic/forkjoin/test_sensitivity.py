@@ -103,6 +103,13 @@ def test_the_derivative_of_the_sustainable_rate():
         np.testing.assert_allclose(slope, -load / SERVICE**2, rtol=1e-4)
 
 
+def test_a_limit_below_the_sustainable_rate_has_no_derivative():
+    value, slope = jax.value_and_grad(lambda service: sustainable_rate(lambda rate: response_mm1(rate, service), 10.0))(
+        SERVICE
+    )
+    assert (value, slope) == (10.0, 0.0)
+
+
 def test_the_sustainable_rate_of_a_simulation():
     """Its derivative is that of a simulation with other service times and the same random numbers."""
     gap, work = (column[:3_000, :1] for column in drawn(2))
