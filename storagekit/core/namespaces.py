@@ -2,6 +2,9 @@
 
 A formula receives its operations from `namespace_of`, so that the planner computes in NumPy without a compiled program, and
 `jax.grad`, `jax.jit` and `jax.vmap` transform the same lines. Only traced values and JAX arrays import JAX.
+
+The engine has `storagekit.core.arrays.namespace` instead, for which a number of Python selects JAX: the engine combines it
+with tables that JAX traces and with float32, whereas a formula of numbers must compile nothing.
 """
 
 import sys
