@@ -94,7 +94,7 @@ def compiled_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
         if optimized:
             patch.setattr(engine_run, "_advance", LOOP)
         else:
-            patch.setattr(batch, "LANES", FEW_RUNS)
+            patch.setattr(batch, "FEW_RUNS", FEW_RUNS)
         yield
 
 

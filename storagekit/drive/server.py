@@ -159,7 +159,7 @@ class Flash(Still):
         Raises
         ------
         InputError
-            If `groups` does not divide `channels`.
+            If `groups` does not divide `channels`, or exceeds the number of sectors.
 
         Notes
         -----
@@ -184,6 +184,7 @@ class Flash(Still):
         >>> f"{float(seen.request_rate) / one_by_one:.0f} times the reads of two SSDs that serve one request at a time"
         '7 times the reads of two SSDs that serve one request at a time'
         """
+        require(self.capacity >= groups, "groups", groups, f"at most {self.capacity}, the number of sectors")
         require(self.channels % groups == 0, "groups", groups, f"a divisor of {self.channels}, the number of channels")
         return replace(self, channels=self.channels // groups, capacity=self.capacity // groups)
 

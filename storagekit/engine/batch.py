@@ -16,11 +16,13 @@ from storagekit.engine.system import Scenario
 
 # larger arrays are equal only if they are the same object, because comparing traces takes too long
 LARGE = 2**17
-# Number of runs of a batch on each CPU device: usually, and if there are enough runs for `FULL` batches of the larger
-# number. With 64 runs, each run takes 0.3 to 0.5 of the time with 48 slots and more, and 0.8 with 16 slots. But many
-# sweeps have fewer runs: a padding run takes as much time as any other run, and each number needs its own compilation.
-LANES, MANY_LANES, FULL = 16, 64, 4
-# largest total number of slots of these runs
+# Number of runs of a batch on each CPU device. A padding run takes as much time as any other run, so that many would be
+# padding in a small sweep.
+FEW_RUNS = 16
+# Number of runs of the full batches of a sweep that has enough runs for `LEAST_FULL` of them. A run then takes 0.35 to 0.76
+# of the time (benchmarks/README.md), but another program is compiled.
+MANY_RUNS, LEAST_FULL = 64, 4
+# largest total number of slots of the runs of a batch on each device
 TOGETHER = 4096
 # number of chunks of events between two reports of progress
 STRIDE = 8
@@ -150,16 +152,17 @@ def width(runs: Count, slots: Count = 64) -> int:
     Returns
     -------
     int
-        The number is 1 for a single run. On a CPU it is 16 for each device, or 64 if the runs fill at least four such
-        batches; it is less if these runs have more than 4,096 slots in total. On an accelerator it is 4,096.
+        The number is 1 for a single run. On a CPU it is 16 for each device, or less if 16 runs have more than 4,096
+        slots in total. On an accelerator it is 4,096.
     """
-    if runs == 1:
-        return 1
+    return 1 if runs == 1 else _width(FEW_RUNS, slots)
+
+
+def _width(runs: int, slots: int) -> int:
+    """Return the number of runs of a batch, for a number of runs on each CPU device."""
     if jax.default_backend() != "cpu":
         return 4096
-    devices = len(jax.devices())
-    lanes = MANY_LANES if runs >= FULL * MANY_LANES * devices else LANES
-    return max(1, min(lanes, TOGETHER // slots)) * devices
+    return max(1, min(runs, TOGETHER // slots)) * len(jax.devices())
 
 
 @validate
@@ -170,9 +173,10 @@ def batches(
     together: Count = 1,
     among: Count | None = None,
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
-    """Divide a stacked scenario into batches of equal width, and yield the batches.
+    """Divide a stacked scenario into batches, and yield the batches.
 
-    The last batch is padded with copies of its last run.
+    All batches have the same width. Only if the sweep has enough runs for four batches of 64 runs on each CPU device,
+    these wider batches come first, as long as they are full. The last batch is padded with copies of its last run.
 
     Parameters
     ----------
@@ -202,14 +206,18 @@ def batches(
         Number of runs of the batch that are not padding.
     """
     runs, devices = key.shape[1], len(jax.devices())
-    most = width(among or runs, scenario.system.slots)
-    wide = most if padded else min(most, -(-runs // devices) * devices)
-    each = max(1, wide // together) * together
-    for start in range(0, runs, each):
-        stop = min(start + each, runs)
+    slots = scenario.system.slots
+    most, widest = width(among or runs, slots), _width(MANY_RUNS, slots)
+    usual = most if padded else min(most, -(-runs // devices) * devices)
+    large = (among or runs) >= LEAST_FULL * widest
+    start = 0
+    while start < runs:
+        wide = widest if large and runs - start >= widest else usual
+        stop = min(start + max(1, wide // together) * together, runs)
         for first in range(start, stop, wide):
             members = np.minimum(np.arange(first, first + wide), stop - 1)
             yield select_runs(scenario, members), key[:, members], min(wide, stop - first)
+        start = stop
 
 
 @validate

@@ -197,7 +197,7 @@ def laid_out(
 
     Returns
     -------
-    ndarray of int32, shape `[3 * parts, segments]`
+    ndarray of int32 or int64, shape `[3 * parts, segments]`
         Three rows for each part: its drive, its first sector on this drive, and 0. On a RAID 5 that is not serial, the
         rows are the first drive, the first sector of the data, and the number of drives. A missing part has a drive
         number above the number of the last drive. The type is int64 if a part ends above sector 2^31 - 1.

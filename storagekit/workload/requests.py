@@ -29,8 +29,8 @@ class Requests(NamedTuple):
     number : array of int, shape `[*row]`
         Position in the workload, from 0.
     sector, sectors : array of int, shape `[*row]`
-        Logical address and length, in sectors of 512 bytes. An address has 32 bits, or 64 bits in a system of 1 TB and
-        more.
+        Logical address and length, in sectors of 512 bytes. An address has 32 bits, or 64 bits in a system with
+        addresses of 2^31 and more.
     read : array of bool, shape `[*row]`
         Whether the request is a read.
     receiving : array of uint32, shape `[*row]`

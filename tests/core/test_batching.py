@@ -1,5 +1,7 @@
 """Arithmetic over a batch, against NumPy's results for each run alone."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -65,6 +67,12 @@ def test_stored_values_keep_their_bits_and_their_types(batch: tuple[int, ...]):
     for name, value in values.items():
         assert kept[name].dtype == value.dtype
         assert np.asarray(kept[name]).tobytes() == np.asarray(value).tobytes(), name
+
+
+@pytest.mark.parametrize(("batch", "rows", "stores"), [((), 8, 1), ((3,), 8, 0), ((3,), 64, 1)])
+def test_values_are_stored_except_for_few_rows_of_a_batch(batch: tuple[int, ...], rows: int, stores: int):
+    values = jnp.zeros((1, *batch)), jnp.zeros((1, *batch), jnp.int32)
+    assert jax.jit(partial(stored, rows=rows)).lower(values).as_text().count("optimization_barrier") == stores
 
 
 @pytest.mark.parametrize(

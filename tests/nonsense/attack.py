@@ -188,7 +188,7 @@ def _late(*_: object) -> None:
 def main(packages: Sequence[str]) -> None:
     signal.signal(signal.SIGPROF, _late)
     # few runs in a batch: the rest would be padding
-    batch.LANES = 2
+    batch.FEW_RUNS = 2
     for package in packages:
         importlib.import_module(f"nonsense.packages.{package or 'public_api'}")
     # The limit covers writable memory. Memory that is only mapped does not count: libraries, the heap of a browser's engine
