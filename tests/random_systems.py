@@ -38,11 +38,13 @@ from storagekit.dispatch import (
     DispatchSwitch,
     Hashing,
     Hedged,
+    JoinIdleQueue,
     NearestIdle,
     Preselection,
     Randomized,
     Redundant,
     ShortestQueue,
+    ShortestQueueWithMemory,
     WeightedHashing,
 )
 from storagekit.drive import AbstractDrive, Flash, Mixed, RateServer, ideal_drive, load_buffered
@@ -253,6 +255,10 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "Randomized": lambda draws: Randomized(),
         "Central": lambda draws: Central(tuple(draws.number.uniform(1e-3, 9e-3) for _ in range(draws.bricks))),
         "ShortestQueue": lambda draws: ShortestQueue(draws.form.randint(1, 3)),
+        "ShortestQueueWithMemory": lambda draws: ShortestQueueWithMemory(
+            draws.form.randint(1, 3), draws.number.randint(0, 3)
+        ),
+        "JoinIdleQueue": lambda draws: JoinIdleQueue(draws.number.randint(1, draws.drives), draws.form.randint(1, 3)),
         "Redundant": lambda draws: Redundant(draws.form.randint(1, 3), finishing=draws.form.random() < 0.5),
         "Hedged": lambda draws: Hedged(draws.number.uniform(1e-3, 0.1)),
         "DispatchSwitch": _dispatch_switch,

@@ -60,6 +60,8 @@ DISPATCHERS = Choices(
         "lard": "LARD",
         "nearest-idle": "NearestIdle",
         "shortest-queue": "ShortestQueue",
+        "shortest-queue-memory": "ShortestQueueWithMemory",
+        "join-idle-queue": "JoinIdleQueue",
         "redundant": "Redundant",
         "hedged": "Hedged",
         "ars": "ARS",

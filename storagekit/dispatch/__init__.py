@@ -11,7 +11,9 @@ from storagekit.dispatch.broadcast import central as central
 from storagekit.dispatch.hashing import Hashing as Hashing
 from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
 from storagekit.dispatch.hedged import Hedged as Hedged
+from storagekit.dispatch.idle_queue import JoinIdleQueue as JoinIdleQueue
 from storagekit.dispatch.lard import LARD as LARD
+from storagekit.dispatch.memory import ShortestQueueWithMemory as ShortestQueueWithMemory
 from storagekit.dispatch.mirror import NearestIdle as NearestIdle
 from storagekit.dispatch.nodes import Central as Central
 from storagekit.dispatch.nodes import Randomized as Randomized

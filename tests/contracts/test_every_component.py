@@ -26,10 +26,12 @@ from storagekit.dispatch import (
     Central,
     DispatchSwitch,
     Hashing,
+    JoinIdleQueue,
     NearestIdle,
     Randomized,
     Redundant,
     ShortestQueue,
+    ShortestQueueWithMemory,
     WeightedHashing,
     central,
 )
@@ -49,7 +51,8 @@ def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
     one_serves = DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
     adaptive = ARS(window=0.1), Randomized(), Central((5e-3,) * bricks), Central((5e-3,) * bricks, exact=True)
     # the last: a user's dispatcher from outside the package
-    return *one_serves, ShortestQueue(2), Redundant(2), Broadcast(), *adaptive, RandomOfTwo()
+    sampled = ShortestQueue(2), ShortestQueueWithMemory(1, 2), JoinIdleQueue(2, 2), Redundant(2)
+    return *one_serves, *sampled, Broadcast(), *adaptive, RandomOfTwo()
 
 
 DISPATCHERS = dispatchers(3)

@@ -11,11 +11,13 @@ from storagekit.dispatch import (
     DispatchSwitch,
     Hashing,
     Hedged,
+    JoinIdleQueue,
     NearestIdle,
     Preselection,
     Randomized,
     Redundant,
     ShortestQueue,
+    ShortestQueueWithMemory,
 )
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
@@ -48,6 +50,8 @@ DISPATCHERS = (
     Hashing(),
     NearestIdle(),
     ShortestQueue(2),
+    ShortestQueueWithMemory(1, 2),
+    JoinIdleQueue(2, 2),
     Redundant(2),
     Redundant(3, finishing=True),
     Randomized(),

@@ -15,11 +15,13 @@ from storagekit.dispatch import (
     DispatchSwitch,
     Hashing,
     Hedged,
+    JoinIdleQueue,
     NearestIdle,
     Preselection,
     Randomized,
     Redundant,
     ShortestQueue,
+    ShortestQueueWithMemory,
     WeightedHashing,
 )
 from storagekit.drive import RateServer
@@ -29,7 +31,8 @@ from storagekit.queue import FairQueue
 from storagekit.schedule import FCFS
 
 CENTRAL = Central((1e-3,) * 3)
-ONLY_NEEDED = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), ShortestQueue(), Randomized(), CENTRAL, ARS())
+SAMPLED = (ShortestQueue(), ShortestQueueWithMemory(), JoinIdleQueue())
+ONLY_NEEDED = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), *SAMPLED, Randomized(), CENTRAL, ARS())
 WITH_EXTRA = (Broadcast(), NearestIdle(), Redundant(), Hedged(), DSPTF(), Preselection(), ARS(extra=1))
 
 
