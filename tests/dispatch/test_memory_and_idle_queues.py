@@ -29,8 +29,9 @@ SERVICE = 10 * MS
 SIZES, SERVER = ExponentialSize(20_000 * 512.0), RateServer(20_000 / SERVICE, capacity=2**28)
 READS = RandomRequests(SIZES, 1.0)
 FEW = 3
-# Longest queue of the Markov chains by load. Longer queues change the mean response by less than 1e-4 of itself.
-LONGEST = {0.5: 14, 0.7: 22, 0.9: 40}
+# Longest queues of the Markov chains by load. Longer queues change the mean response by less than 1e-4 of itself.
+LONGEST = {0.5: 14, 0.7: 18}
+LONGEST_IDLE = {0.5: 14, 0.7: 26}
 
 
 def simulated(of, servers: int, loads, numbers, seeds: int, requests: int) -> dict[tuple, tuple[float, float]]:
@@ -56,9 +57,9 @@ def assert_near(found: tuple[float, float], exact: float, most: float, exact_err
 
 @pytest.mark.parametrize("choices", slow_but({1}, [1, 2]))
 def test_memory_agrees_with_the_markov_chain(choices):
-    found = simulated(lambda memory: ShortestQueueWithMemory(choices, memory), FEW, [0.5, 0.7], [0, 1, 2], 32, 8000)
+    found = simulated(lambda memory: ShortestQueueWithMemory(choices, memory), FEW, [0.5, 0.7], [1, 2], 32, 8000)
     for (load, memory), value in found.items():
-        assert_near(value, server_farm.exact_memory(FEW, choices, memory, load, LONGEST[load]), 0.06)
+        assert_near(value, server_farm.exact_memory(FEW, choices, memory, load, LONGEST[load]), 0.04)
 
 
 @pytest.mark.parametrize("choices", slow_but({1}, [1, 2]))
@@ -67,24 +68,16 @@ def test_idle_queues_agree_with_the_markov_chain(choices):
     dispatchers = range(choices, FEW + 1)
     found = simulated(lambda number: JoinIdleQueue(number, choices), FEW, [0.5, 0.7], dispatchers, 32, 8000)
     for (load, number), value in found.items():
-        assert_near(value, server_farm.exact_idle_queue(FEW, number, choices, load, LONGEST[load]), 0.04)
-
-
-@pytest.mark.slow
-def test_high_load_agrees_with_the_markov_chains():
-    memory = simulated(ShortestQueueWithMemory, FEW, [0.9], [1], 64, 20_000)[0.9, 1]
-    assert_near(memory, server_farm.exact_memory(FEW, 1, 1, 0.9, LONGEST[0.9]), 0.06)
-    idle = simulated(lambda number: JoinIdleQueue(number, 2), FEW, [0.9], [FEW], 64, 20_000)[0.9, FEW]
-    assert_near(idle, server_farm.exact_idle_queue(FEW, FEW, 2, 0.9, LONGEST[0.9]), 0.06)
+        assert_near(value, server_farm.exact_idle_queue(FEW, number, choices, load, LONGEST_IDLE[load]), 0.04)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("choices", [1, 2])
 def test_thirty_servers_agree_with_plain_python(choices):
-    """As many servers as one mask of parts allows. There, I-queues of ten servers are seldom empty."""
+    """Nearly as many servers as one mask of parts allows, with ten for each dispatcher, which remembers one."""
     loads, many = [0.7, 0.9], 30
     for of, policy, arguments in (
-        (lambda _: ShortestQueueWithMemory(choices), server_farm.Memory, (choices, 1)),
+        (lambda _: ShortestQueueWithMemory(choices, 1), server_farm.Memory, (choices, 1)),
         (lambda number: JoinIdleQueue(number, choices), server_farm.IdleQueue, (3, choices)),
     ):
         found = simulated(of, many, loads, [3], 8, 20_000)
