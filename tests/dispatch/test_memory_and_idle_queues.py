@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import server_farm
-from helpers import assert_refused, slow_but
+from helpers import assert_refused, responses, slow_but
 
 from storagekit.component.events import AccessEnded, StateSizes
 from storagekit.core.batching import any_row, count, index_of, pick, row_index
@@ -42,8 +42,8 @@ def simulated(of, servers: int, loads, numbers, seeds: int, requests: int) -> di
         return Scenario(system, PoissonArrivals(READS, servers * load / SERVICE))
 
     axes = {"load": loads, "number": numbers}
-    response = sweep(build, axes, seeds=seeds, requests=requests, warm_up=requests // 4).response / SERVICE
-    mean, error = response.mean("seed"), response.std("seed", ddof=1) / seeds**0.5
+    found = sweep(build, axes, seeds=seeds, requests=requests, warm_up=requests // 4).response / SERVICE
+    mean, error = found.mean("seed"), found.std("seed", ddof=1) / seeds**0.5
     every = [(load, number) for load in loads for number in numbers]
     at = [{"load": load, "number": number} for load, number in every]
     return {one: (float(mean.sel(here)), float(error.sel(here))) for one, here in zip(every, at, strict=True)}
@@ -211,6 +211,13 @@ def test_an_idle_drive_joins_the_shortest_of_its_queues():
     assert set(joined[:2]) == {0, 2}
     assert state.listed.tolist() == [True] * 5 and sorted(state.later.tolist()) == [0, 1, 2, 3, 3]
     assert state.later[jnp.asarray([3, 0, 2])].tolist() == [2, 1, 0]
+
+
+def test_simultaneous_requests_are_sent_to_different_idle_drives(unfold, recorded):
+    """A drive leaves its I-queue when a request is sent to it, before its access starts. An access takes 1 ms."""
+    system = System(RateServer(1e5), Replicas(3), JoinIdleQueue(), FCFS(), slots=4)
+    _, reports = unfold(Scenario(system, recorded([0.0] * 3, sectors=100)))
+    assert responses(reports) == pytest.approx({0: 1.0, 1: 1.0, 2: 1.0}, rel=1e-4)
 
 
 @pytest.mark.parametrize(
