@@ -228,10 +228,10 @@ def simulated(policy, servers: int, load: float, *numbers: int, runs: int, reque
 
 
 if __name__ == "__main__":
-    for rate in (0.5, 0.7, 0.9):
+    for rate in (0.5, 0.7):
         for many in ((1, 1), (1, 2), (2, 1)):
-            print("memory", many, rate, exact_memory(3, *many, rate, 30), end=" ")
+            print("memory", many, rate, exact_memory(3, *many, rate, 18), end=" ")
             print(*simulated(Memory, 3, rate, *many, runs=32, requests=20_000))
         for many in ((1, 1), (2, 1), (3, 1), (3, 2)):
-            print("JIQ", many, rate, exact_idle_queue(3, *many, rate, 40), end=" ")
+            print("JIQ", many, rate, exact_idle_queue(3, *many, rate, 26), end=" ")
             print(*simulated(IdleQueue, 3, rate, *many, runs=32, requests=20_000))

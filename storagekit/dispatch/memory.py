@@ -17,9 +17,9 @@ BELOW_ONE = 2.0**-33
 
 
 class ShortestQueueWithMemory(AsManyAsNeeded):
-    """Send a request to the shortest of some queues that are drawn at random and some that are remembered.
+    """Send a request to the shortest queue of a sample: power of d choices with memory.
 
-    The length of a queue is the number of requests waiting and in service. After the request has joined the shortest
+    Some queues of the sample are drawn at random, the others are remembered from the previous request. The length of a queue is the number of requests waiting and in service. After the request has joined the shortest
     queue, the shortest queues of the same sample are remembered. Ties are broken at random.
 
     Parameters
@@ -44,8 +44,8 @@ class ShortestQueueWithMemory(AsManyAsNeeded):
     remembered drives, at first none.
 
     At practical loads the mean response with one drawn and one remembered queue exceeds the mean response with two drawn
-    queues: a remembered server has just received a request or was not the shortest, so it is seldom idle. The memory
-    shortens only the far tail of the queues.
+    queues, because a remembered drive is seldom idle: it has just received a request, or another queue was shorter. The
+    memory shortens only the far tail of the queues.
 
     References
     ----------

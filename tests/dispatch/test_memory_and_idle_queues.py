@@ -161,8 +161,8 @@ def wrong_memory(before, after, chosen, view, reads):
 
 
 def wrong_lists(before, after, chosen, view, reads):
-    """The listed drives are exactly the idle drives. A request is sent to the one with its data that its dispatcher has
-    listed longest, if there is one."""
+    """The listed drives are exactly the idle drives. If drives with the data of a request are in the I-queue of
+    its dispatcher, the request is sent to the first of them."""
     load = view.load()
     listed = before.listed & (before.queue == below(scramble(view.word + 1), jnp.int32(3))) & view.holders()
     oldest = jnp.max(jnp.where(listed, before.later, -1), axis=0, keepdims=True)
