@@ -19,8 +19,9 @@ BELOW_ONE = 2.0**-33
 class ShortestQueueWithMemory(AsManyAsNeeded):
     """Send a request to the shortest queue of a sample: power of d choices with memory.
 
-    Some queues of the sample are drawn at random, the others are remembered from the previous request. The length of a queue is the number of requests waiting and in service. After the request has joined the shortest
-    queue, the shortest queues of the same sample are remembered. Ties are broken at random.
+    Some queues of the sample are drawn at random, the others are remembered from the previous request. The length of a
+    queue is the number of requests waiting and in service. After the request has joined the shortest queue, the shortest
+    queues of the same sample are remembered. Ties are broken at random.
 
     Parameters
     ----------
