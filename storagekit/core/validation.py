@@ -50,6 +50,8 @@ MOST_SECONDS = MappingProxyType({
     "time-out": 600.0,
 })  # fmt: skip
 
+# Largest number of axes of a list that may have elements that JAX traces. Lists from files may contain themselves.
+MOST_AXES = 4
 # the most frequent types of values that are not of JAX
 HOST = frozenset({float, int, bool, str, type(None), np.ndarray, np.float64, np.bool_})
 # Classes of this package are validated.
@@ -80,9 +82,11 @@ def traced(*values) -> bool:
     return False
 
 
-def _holds_traced(value) -> bool:
-    """Return whether an element of a list or tuple, at any depth, is traced by JAX."""
-    return isinstance(value, list | tuple) and any(traced(one) or _holds_traced(one) for one in value)
+def _holds_traced(value, depth: int = MOST_AXES) -> bool:
+    """Return whether an element of nested lists or tuples, of at most `depth` levels, is traced by JAX."""
+    if not isinstance(value, list | tuple) or depth == 0:
+        return False
+    return any(traced(one) or _holds_traced(one, depth - 1) for one in value)
 
 
 def shown(value) -> str:
