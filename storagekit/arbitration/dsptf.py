@@ -41,15 +41,13 @@ class AbstractDelivery(eqx.Module):
     """Base class of the models of the delivery of claims."""
 
     @abstractmethod
-    def deaf(self, request: Requests, parts: int) -> UInt32[Array, "1 *batch"]:
+    def deaf(self, request: Requests) -> UInt32[Array, "1 *batch"]:
         """Return the mask of the parts whose drives receive no claim on a request.
 
         Parameters
         ----------
         request : Requests
             The request, arrays of shape `[1, *batch]`.
-        parts : int
-            Largest number of parts of a request, at most 32.
 
         Returns
         -------
@@ -61,7 +59,7 @@ class AbstractDelivery(eqx.Module):
 class Reliable(AbstractDelivery):
     """Deliver all claims."""
 
-    def deaf(self, request, parts):
+    def deaf(self, request):
         return jnp.zeros_like(request.receiving)
 
 
@@ -84,9 +82,9 @@ class Lossy(AbstractDelivery):
     def __check_init__(self):
         SHARE.each("claim loss", self.loss)
 
-    def deaf(self, request, parts):
+    def deaf(self, request):
         # The mask is a reduction, so that it is computed once and not for each slot into which it may be written.
-        part = row_index(parts, request.receiving)
+        part = row_index(MOST_PARTS, request.receiving)
         word = scramble(request.receiving + (part + 1).astype(jnp.uint32) * np.uint32(2654435761))
         return union(jnp.where(fraction(word) < self.loss, bit(part), jnp.uint32(0)))
 
@@ -214,11 +212,11 @@ class DSPTFClaims(AbstractArbitration):
         return Claims(never, nobody, never, nobody, never, never, never, full(0, jnp.uint32), full(False, bool))
 
     def on_admitted(self, private: Claims, event: RequestAdmitted) -> Claims:
-        into, parts = event.into, event.placement.most_parts or MOST_PARTS
+        into = event.into
         return private._replace(
             first=jnp.where(into, jnp.inf, private.first),
             bid=jnp.where(into, jnp.inf, private.bid),
-            deaf=jnp.where(into, self.delivery.deaf(event.request, parts), private.deaf),
+            deaf=jnp.where(into, self.delivery.deaf(event.request), private.deaf),
             contested=private.contested & ~into,
         )
 

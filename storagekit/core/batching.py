@@ -28,7 +28,7 @@ from storagekit.core.validation import real_objects, require, several, shown, wr
 INSTANT = 1e-7
 # Number of halvings in `fold`.
 HALVINGS = 3
-# With at most so many rows, `fold` forms no groups, and `stored` stores no values of a batch.
+# Up to this number of rows, `fold` forms no groups, and `stored` stores no values of a batch.
 FEW_ROWS = 31
 # Rows of a group: a batch of 64 runs fills 32 vector registers of 512 bits.
 GROUP = 8

@@ -19,8 +19,8 @@ LARGE = 2**17
 # Number of runs of a batch on each CPU device. A padding run takes as much time as any other run, so that many would be
 # padding in a small sweep.
 FEW_RUNS = 16
-# Number of runs of the full batches of a sweep that has enough runs for `LEAST_FULL` of them. A run then takes 0.35 to 0.76
-# of the time (benchmarks/README.md), but another program is compiled.
+# Number of runs of a wide batch on each CPU device. A run then takes 0.35 to 0.76 of the time (benchmarks/README.md), but a
+# second program is compiled. A sweep has wide batches if its runs fill at least `LEAST_FULL` of them.
 MANY_RUNS, LEAST_FULL = 64, 4
 # largest total number of slots of the runs of a batch on each device
 TOGETHER = 4096

@@ -174,7 +174,7 @@ def _times(stream: RequestStream, paths: Paths | None) -> Float[Array, "request 
 
 @_times.defjvp
 def _with_derivative(values: tuple, tangents: tuple) -> tuple[Array, Array]:
-    """Return the times and their derivative from a recursion that is faster in reverse mode than that of the times alone."""
+    """Return the times and their derivative. In reverse mode, the packed recursion is the faster one."""
     return jax.jvp(partial(_scanned, packs=True), values, tangents)
 
 
@@ -182,7 +182,10 @@ _completion_times = jax.jit(_times)
 
 
 def _scanned(stream: RequestStream, paths: Paths | None, packs: bool) -> Array:
-    """Return the times. packs: whether the state of the recursion is one array."""
+    """Return the times.
+
+    packs: whether the state of the recursion is one array.
+    """
     if paths is None:
         nothing = path(0.0, np.zeros(stream.work.shape[-1]), 0.0, 0.0, 0.0)
         paths = Paths(nothing, nothing)
@@ -198,8 +201,8 @@ def _scanned(stream: RequestStream, paths: Paths | None, packs: bool) -> Array:
 
     if not packs:
         return jax.lax.scan(step, start, stream)[1]
-    # The derivative saves only the state before each request, and computes the request again. The state is one array,
-    # because XLA copies all of several arrays of states of equal shape at each step.
+    # The derivative saves only the state before each request, and computes the request again. If the state had several
+    # arrays of equal shape, XLA would copy all of them at each step.
     return jax.lax.scan(jax.checkpoint(step, prevent_cse=False), start.packed(), stream)[1]
 
 
