@@ -14,6 +14,8 @@ replay, read_trace         simulate a trace on a system; read a trace from a fil
 open_trace                 a trace that stays in its file, of any length
 compare                    simulate schemes on the same requests; differences with intervals
 interval, ratio            confidence intervals of means, and of the ratio of two means
+sensitivity                relative change of each measure for a change of each parameter
+optimize                   the parameters that minimize or maximize a measure, within constraints
 plan.array, plan.size      best layout of given disks; smallest number of disks for a goal
 plan.memory                price ratio at which memory and disks cost the same
 plan.shares                throughput of each stream on shared bricks
@@ -23,7 +25,7 @@ lab.open, lab.export       an interactive page of charts; the same page as one H
 
 The packages, from the bottom up: `core`; `drive`, `workload`; `placement`; `component`; `arbitration`, `faults`;
 `schedule`, `dispatch`, `write`, `queue`, `cache`; `engine`, `analytic`; `simulation`, `calibrate`, `charts`;
-`plan`, `mediator`; `papers`; `lab`; `reproduce`. Each is loaded when it is first used. Values are in SI units;
+`plan`, `mediator`, `design`; `papers`; `lab`; `reproduce`. Each is loaded when it is first used. Values are in SI units;
 `units` has the factors of other units.
 """
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         cache,
         calibrate,
         charts,
+        design,
         dispatch,
         drive,
         engine,
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     )
     from storagekit.core import resources, units
     from storagekit.core.errors import InputError, SimulationError
+    from storagekit.design import optimize, sensitivity
     from storagekit.drive import load_drive
     from storagekit.engine import Scenario, System
     from storagekit.simulation import interval, ratio, replay, replicate, simulate, sweep
@@ -75,6 +79,7 @@ __all__ = [
     "calibrate",
     "charts",
     "compare",
+    "design",
     "dispatch",
     "drive",
     "engine",
@@ -84,6 +89,7 @@ __all__ = [
     "load_drive",
     "mediator",
     "open_trace",
+    "optimize",
     "papers",
     "placement",
     "plan",
@@ -95,6 +101,7 @@ __all__ = [
     "reproduce",
     "resources",
     "schedule",
+    "sensitivity",
     "simulate",
     "simulation",
     "sweep",
@@ -114,10 +121,12 @@ _HOMES = {
     "load_drive": "drive",
     "ratio": "simulation",
     "open_trace": "workload.trace:TraceFile",
+    "optimize": "design",
     "read_trace": "workload.trace:read",
     "replay": "simulation",
     "replicate": "simulation",
     "resources": "core",
+    "sensitivity": "design",
     "simulate": "simulation",
     "sweep": "simulation",
     "units": "core",

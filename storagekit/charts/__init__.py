@@ -18,3 +18,4 @@ from storagekit.charts.marks import paper_points as paper_points
 from storagekit.charts.marks import table as table
 from storagekit.charts.theme import THEME as THEME
 from storagekit.charts.theme import finished as finished
+from storagekit.charts.tornado import tornado as tornado

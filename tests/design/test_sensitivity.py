@@ -1,0 +1,148 @@
+"""Sensitivities: formulas with known derivatives, and simulations of queues with known elasticities."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import storagekit as sk
+from storagekit.analytic import response_mm1
+from storagekit.core.units import MS
+from storagekit.drive import RateServer
+from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
+
+SERVICE = 10 * MS
+# sizes are whole sectors; with a mean of 20,000 sectors the rounding is negligible
+READS = RandomRequests(ExponentialSize(20_000 * 512.0), 1.0)
+STEP = 0.05
+
+
+def queue(arrivals, service: float = SERVICE) -> sk.Scenario:
+    """Two servers with exponential service, each with half of the requests."""
+    server = RateServer(20_000 / service, capacity=2**28)
+    return sk.Scenario(
+        sk.System(server, sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.FCFS(), slots=128), arrivals
+    )
+
+
+def open_queue(rate: float, service: float) -> sk.Scenario:
+    return queue(PoissonArrivals(READS, 2 * rate), service)
+
+
+def arc(function, value: float, step: float = STEP) -> float:
+    """Return the elasticity between the two points of the estimate, so that the step causes no bias."""
+    low, high = value * (1 - step), value * (1 + step)
+    return np.log(function(high) / function(low)) / np.log(high / low)
+
+
+def near(row, exact: float, most: float, also: float = 0.0) -> bool:
+    """Whether an estimate agrees within twice its interval (four standard errors), which is at most `most`."""
+    mean, low, high = row.values
+    return abs(mean - exact) <= (high - low) + also and (high - low) / 2 <= most
+
+
+@pytest.mark.optimized
+def test_an_open_queue_has_the_elasticities_of_the_formula():
+    at = {"rate": 50.0, "service": SERVICE}
+    found = sk.sensitivity(
+        open_queue, at, measures=["response", "p99", "throughput"], step=STEP, requests=8000, warm_up=1000
+    )
+    for name in at:
+        exact = arc(lambda value, name=name: response_mm1(**{**at, name: value}), at[name])
+        assert near(found.elasticity.sel(measure="response", parameter=name), exact, 0.15)
+        # the response time of M/M/1 is exponential, so that all quantiles have the elasticity of the mean
+        assert near(found.elasticity.sel(measure="p99", parameter=name), exact, 0.5, 0.16)
+    assert near(found.elasticity.sel(measure="throughput", parameter="rate"), 1.0, 0.02)
+    assert near(found.elasticity.sel(measure="throughput", parameter="service"), 0.0, 0.02)
+    slope = found.derivative.sel(measure="response", parameter="service", statistic="mean")
+    ratio = found.elasticity.sel(measure="response", parameter="service", statistic="mean") / SERVICE
+    assert float(slope) == pytest.approx(float(ratio * found.value.sel(measure="response", statistic="mean")))
+
+
+@pytest.mark.optimized
+def test_a_closed_network_has_the_elasticities_of_mean_value_analysis():
+    """Two exponential servers with equal visits and n requests: the throughput is n / (n + 1) of both rates together."""
+
+    def throughput(outstanding: float) -> float:
+        return outstanding / (outstanding + 1)
+
+    scenario = queue(ClosedLoop(READS, outstanding=6))
+    parameters = ["system.drive.rate", "arrivals.outstanding"]
+    found = sk.sensitivity(scenario, parameters, measures=["throughput"], step=STEP, requests=4000, warm_up=500)
+    rows = found.elasticity.sel(measure="throughput")
+    # the same random numbers give the same order of events, so that only rounding remains
+    assert near(rows.sel(parameter="system.drive.rate"), 1.0, 1e-5, 1e-5)
+    # a whole number changes by one
+    exact = np.log(throughput(7) / throughput(5)) / np.log(7 / 5)
+    assert near(rows.sel(parameter="arrivals.outstanding"), exact, 0.05)
+    assert found.at.values.tolist() == [pytest.approx(20_000 / SERVICE), 6]
+
+
+def test_a_formula_has_exact_derivatives():
+    at = {"rate": 50.0, "service": 0.01}
+    found = sk.sensitivity(lambda rate, service: response_mm1(rate, service), at)
+    np.testing.assert_allclose(found.elasticity.sel(measure="value", statistic="mean"), [1.0, 2.0], rtol=1e-12)
+    np.testing.assert_allclose(found.derivative.sel(measure="value", statistic="mean"), [4e-4, 4.0], rtol=1e-12)
+    assert np.isnan(found.elasticity.sel(statistic="low")).all()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(-3, 3), st.floats(0.1, 10))
+def test_powers_have_their_exponent_with_and_without_jax(exponent, at):
+    traced = sk.sensitivity(lambda x: x**exponent, {"x": at})
+    plain = sk.sensitivity(lambda x: float(x) ** exponent, {"x": at})
+    assert traced.method == "automatic differentiation" and plain.method == "finite difference"
+    assert float(traced.elasticity.sel(statistic="mean").item()) == pytest.approx(exponent, abs=1e-9)
+    assert float(plain.elasticity.sel(statistic="mean").item()) == pytest.approx(exponent, abs=1e-6)
+
+
+def test_a_random_formula_has_the_interval_of_the_ratio():
+    """The mean of 1,000 exponential times plus a constant c has the elasticity m / (m + c) in the mean m."""
+
+    def mean(key, m):
+        return {"mean": m * jnp.mean(jax.random.exponential(key, (1000,))) + 3.0}
+
+    found = sk.sensitivity(mean, {"m": 1.0}, seeds=64)
+    row = found.elasticity.sel(measure="mean", parameter="m")
+    assert near(row, 0.25, 0.01)
+    # sd of the sample mean: 1 / sqrt(1000); d(m / (m + 3)) / dm = 3 / 16; Student's t for 63 degrees of freedom: 2.0
+    assert float(row[2] - row[1]) / 2 == pytest.approx(2.0 * 3 / 16 / 1000**0.5 / 64**0.5, rel=0.4)
+
+
+def test_a_limit_is_not_passed():
+    """The read share is at most 1: the difference is one-sided there, and the other runs have the same warm-up."""
+    requests = RandomRequests(ExponentialSize(20_000 * 512.0), 1.0)
+    scenario = queue(ClosedLoop(requests, outstanding=2))
+    found = sk.sensitivity(scenario, ["arrivals.requests.read_share"], measures=["request_rate"], requests=1000)
+    assert found.method.item() == "one-sided difference, common random numbers"
+    # a write needs both servers
+    assert float(found.elasticity.sel(statistic="low").item()) > 0
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: sk.sensitivity(queue(ClosedLoop(READS, 2)), ["rate"]), "'rate' is not a number of the scenario"),
+        (lambda: sk.sensitivity(queue(ClosedLoop(READS, 2)), ["system.synchronized"]), "is 0: a relative change"),
+        (lambda: sk.sensitivity(queue(ClosedLoop(READS, 2)), ["arrivals.outstanding"], measures=["x"]), "measure 'x'"),
+        (lambda: sk.sensitivity(lambda x: float(x > 1) + x, {"x": 1.0}), "value is not smooth in x at 1"),
+        (lambda: sk.sensitivity(lambda x: "much", {"x": 1.0}), "the function must return a scenario"),
+        (lambda: sk.sensitivity(lambda x: x, {"y": 1.0}), "cannot be called with y"),
+        (lambda: sk.sensitivity(lambda x: x, {}), "no parameters"),
+        (lambda: sk.sensitivity(lambda x: {"a": x}, {"x": 1.0}, measures=["b"]), "the function returns a"),
+        (lambda: sk.sensitivity(lambda x, key: float(x), {"x": 1.0}), "JAX cannot trace"),
+    ],
+)
+def test_bad_input_is_refused(ask, says):
+    assert_refused(ask, says)
+
+
+def test_the_chart_sorts_parameters_by_their_elasticity():
+    found = sk.sensitivity(lambda a, b, c: a * b**-3 * c**2, {"a": 1.0, "b": 1.0, "c": 1.0})
+    spec = sk.charts.tornado(found).to_dict()
+    assert spec["layer"][0]["encoding"]["y"]["sort"] == ["b", "c", "a"]
+    assert_refused(lambda: sk.charts.tornado(found, "mean"), "measure 'mean': give one of value")
+    assert_refused(lambda: sk.charts.tornado(found.drop_vars("elasticity")), "no elasticities")
