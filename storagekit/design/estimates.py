@@ -146,16 +146,22 @@ def of_formula(
 
 
 def _traced(function: Callable[..., Any], point: Mapping[str, Any], seeds: Sequence[int]) -> tuple[dict, dict]:
-    def numbers(point: Mapping[str, Any], **key: Any) -> dict[str, Any]:
-        return {name: jnp.asarray(one, float) for name, one in named_numbers(function(**point, **key)).items()}
+    names: list[str] = []
 
-    def both(**key: Any) -> tuple[dict, dict]:
+    def numbers(point: Mapping[str, Any], **key: Any) -> list[Any]:
+        found = named_numbers(function(**point, **key))
+        names[:] = found  # JAX would sort a dictionary
+        return [jnp.asarray(one, float) for one in found.values()]
+
+    def both(**key: Any) -> tuple[list, list]:
         return numbers(point, **key), jax.jacfwd(lambda point: numbers(point, **key))(dict(point))
 
     if takes_key(function):
         keys = jnp.stack([jax.random.key(seed) for seed in seeds])
-        return jax.jit(jax.vmap(lambda key: both(key=key)))(keys)
-    return jax.tree.map(lambda one: one[None], jax.jit(both)())
+        found, slopes = jax.jit(jax.vmap(lambda key: both(key=key)))(keys)
+    else:
+        found, slopes = jax.tree.map(lambda one: one[None], jax.jit(both)())
+    return dict(zip(names, found, strict=True)), dict(zip(names, slopes, strict=True))
 
 
 def _differences(function: Callable[..., Any], values: Mapping[str, float]) -> tuple[dict, dict]:

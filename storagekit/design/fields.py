@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import jax
 import numpy as np
-from jax.tree_util import SequenceKey
+from jax.tree_util import GetAttrKey
+from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import REAL, instance_of, text, validate, validators_of
@@ -19,7 +20,7 @@ _LISTED = 5
 
 @validate
 def numbers_of(scenario: Annotated[Scenario, SCENARIO]) -> dict[str, float]:
-    """Return the single numbers among the data of a scenario.
+    """Return the numbers of a scenario that `sensitivity` can change.
 
     Parameters
     ----------
@@ -29,14 +30,16 @@ def numbers_of(scenario: Annotated[Scenario, SCENARIO]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        The numbers, keyed by the path of the field, such as `system.drive.revolution` or `arrivals.rate`.
+        The numbers, keyed by the path of the field, such as `system.drive.revolution` or `arrivals.rate`. A table of
+        numbers with fractions, such as the seek times `system.drive.seek.times`, has the number 1: a factor of all its
+        entries.
 
     Raises
     ------
     InputError
         If `scenario` is not a scenario.
     """
-    return {name: float(value) for name, value in _leaves(scenario).items()}
+    return {name: float(value) if np.ndim(value) == 0 else 1.0 for name, value in _leaves(scenario).items()}
 
 
 def chosen_numbers(scenario: Scenario, names: Sequence[str]) -> dict[str, float]:
@@ -124,7 +127,7 @@ def takes_key(function: Callable[..., Any]) -> bool:
 
 def is_whole(scenario: Scenario, name: str) -> bool:
     """Return whether the field can only have whole numbers."""
-    return np.asarray(_leaves(scenario)[name]).dtype.kind in "iu"
+    return _leaves(scenario)[name].dtype.kind in "iu"
 
 
 def with_numbers(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
@@ -150,7 +153,7 @@ def with_numbers(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     chosen_numbers(scenario, list(values))
     paths, tree = jax.tree_util.tree_flatten_with_path(scenario)
     named = [(_name(path), leaf) for path, leaf in paths]
-    changed = [np.asarray(values[name], np.asarray(leaf).dtype) if name in values else leaf for name, leaf in named]
+    changed = [_changed(leaf, values[name]) if name in values else leaf for name, leaf in named]
     copy = jax.tree_util.tree_unflatten(tree, changed)
     for path, _ in paths:
         if _name(path) in values:
@@ -158,9 +161,18 @@ def with_numbers(scenario: Scenario, values: Mapping[str, float]) -> Scenario:
     return copy
 
 
+def _changed(leaf: Any, value: float) -> NDArray:
+    old = np.asarray(leaf)
+    return np.asarray(value * old if old.ndim else value, old.dtype)
+
+
 def _leaves(scenario: Scenario) -> dict[str, Any]:
-    leaves = {_name(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(scenario)}
-    return {name: leaf for name, leaf in leaves.items() if np.ndim(leaf) == 0 and np.asarray(leaf).dtype.kind in "iuf"}
+    leaves = {_name(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(scenario)}
+    return {
+        name: leaf
+        for name, leaf in leaves.items()
+        if leaf.dtype.kind == "f" or (leaf.dtype.kind in "iu" and not leaf.ndim)
+    }
 
 
 def _name(path: tuple[Any, ...]) -> str:
@@ -180,8 +192,8 @@ def _check(scenario: Scenario, path: tuple[Any, ...], value: float) -> None:
     """Raise InputError if the field at `path` must not have this value, as the constructors of all nodes above it do."""
     nodes: list[Any] = [scenario]
     for key in path[:-1]:
-        nodes.append(nodes[-1][key.idx] if isinstance(key, SequenceKey) else getattr(nodes[-1], key.name))
-    if not isinstance(path[-1], SequenceKey):
+        nodes.append(getattr(nodes[-1], key.name) if isinstance(key, GetAttrKey) else nodes[-1][key.idx])
+    if isinstance(path[-1], GetAttrKey) and np.ndim(getattr(nodes[-1], path[-1].name)) == 0:
         validators_of(type(nodes[-1])).get(path[-1].name, REAL)(_name(path), value)
     for node in reversed(nodes):
         for kind in type(node).__mro__:

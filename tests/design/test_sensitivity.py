@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import storagekit as sk
 from storagekit.analytic import response_mm1
 from storagekit.core.units import MS
+from storagekit.design.fields import with_numbers
 from storagekit.drive import RateServer
 from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
 
@@ -146,3 +147,20 @@ def test_the_chart_sorts_parameters_by_their_elasticity():
     assert spec["layer"][0]["encoding"]["y"]["sort"] == ["b", "c", "a"]
     assert_refused(lambda: sk.charts.tornado(found, "mean"), "measure 'mean': give one of value")
     assert_refused(lambda: sk.charts.tornado(found.drop_vars("elasticity")), "no elasticities")
+
+
+def test_a_table_is_changed_by_a_factor():
+    system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.FCFS())
+    scenario = sk.Scenario(system, ClosedLoop(READS, 2))
+    known = sk.design.numbers_of(scenario)
+    assert known["system.drive.seek.times"] == 1.0 and known["arrivals.outstanding"] == 2.0
+    changed = with_numbers(scenario, {"system.drive.seek.times": 1.5, "system.drive.revolution": 0.004})
+    np.testing.assert_allclose(changed.system.drive.seek.times, 1.5 * np.asarray(system.drive.seek.times))
+    assert sk.design.numbers_of(changed) == known | {"system.drive.revolution": pytest.approx(0.004)}
+
+
+def test_measures_keep_the_order_of_the_function():
+    found = sk.sensitivity(lambda x: {"second": x, "first": 2 * x}, {"x": 1.0})
+    assert found.measure.values.tolist() == ["second", "first"] and found.value.sel(
+        statistic="mean"
+    ).values.tolist() == [1, 2]
