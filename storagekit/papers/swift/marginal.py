@@ -1,5 +1,7 @@
 """The response time of the system of section 5 as a function that JAX differentiates."""
 
+from typing import Any, cast
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
@@ -65,6 +67,7 @@ def striped_response(
     gap = jax.random.exponential(arriving, (REQUESTS,)) / rate
     read = jax.random.uniform(operation, (REQUESTS,)) >= WRITE_SHARE
     shape = (REQUESTS, DISKS)
-    time = disk.times(unit, jax.random.uniform(first, shape), jax.random.uniform(second, shape))
+    fractions: tuple[Any, Any] = (jax.random.uniform(first, shape), jax.random.uniform(second, shape))
+    time = cast(Array, disk.times(unit, *fractions))
     taken = completion_times(RequestStream(gap, read, time, jnp.ones(shape)), system.paths())[REQUESTS // 10 :]
     return {"response": jnp.mean(taken), "p99": completion_quantile(taken, 0.99)}
