@@ -223,7 +223,7 @@ class BrickLRU(AbstractCache):
         first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.targets)
         keeper = self._keeper(request, sought)
-        every = sought.placement.parts_of(sought.place) | none
+        every = sought.placement.parts_of(sought.location) | none
         reads, writes = entering & request.read, entering & ~request.read
         wanted = jnp.where(reads, sought.targets, none)
         kept = jnp.where(writes, bit(keeper), none)
@@ -249,12 +249,12 @@ class BrickLRU(AbstractCache):
         """Store the data that a disk reads in the memory of its brick, and drop this data from other bricks."""
         served = bit(event.part)
         none = jnp.zeros_like(served)
-        every = event.placement.parts_of(event.place)
+        every = event.placement.parts_of(event.location)
         made = event.kept & event.read
         kept = jnp.where(made, served, none)
         dropped = jnp.where(made, every & ~served, none)
         first, count = pick(private.first, event.slot), pick(private.count, event.slot)
-        sought = Sought(event.placement, served, event.part, event.place)
+        sought = Sought(event.placement, served, event.part, event.location)
         _, table = self._visit(private, first, count, sought, none, kept, dropped)
         return private._replace(table=table)
 
@@ -285,7 +285,7 @@ class BrickLRU(AbstractCache):
         wanted, kept = at_one(wanted), at_one(kept)
         dropped = jnp.where(central, jnp.uint32(0), dropped)
         count = jnp.where(wanted | kept | dropped != 0, count, 0)
-        visit = _Visit(self, sought.placement, sought.place, private.lost, first, count, wanted, kept, dropped)
+        visit = _Visit(self, sought.placement, sought.location, private.lost, first, count, wanted, kept, dropped)
         if private.table.ndim == 1:
             return visit.of(private.table, partial(touched, self.ways))
         return jax.lax.platform_dependent(private.table, visit, cpu=_lane_by_lane, default=_together)
@@ -296,7 +296,7 @@ class _Visit(NamedTuple):
 
     cache: BrickLRU
     placement: AbstractPlacement
-    place: Any
+    location: Any
     lost: Int[Array, "drive *batch"] | None
     first: Int[Array, "1 *batch"]
     count: Int[Array, "1 *batch"]
@@ -314,7 +314,7 @@ class _Visit(NamedTuple):
         def one_part(_, carry):
             table, held, left, block, now = carry
             here = lowest(left)
-            brick = self.placement.drive_of(index_of(here), self.place)
+            brick = self.placement.drive_of(index_of(here), self.location)
             place = self.cache.memory(brick).set_of(block, self.cache.ways)
             tag = block
             if self.lost is not None:

@@ -25,5 +25,5 @@ class NearestIdle(AbstractDispatch):
         free = view.holders() & view.free
         nearest, time = first_min(jnp.where(free, view.reach(), jnp.inf))
         return jnp.where(
-            jnp.isfinite(time), bit(pick(view.part(), nearest)), view.placement.parts_of(view.place)
+            jnp.isfinite(time), bit(pick(view.part(), nearest)), view.placement.parts_of(view.location)
         ), private

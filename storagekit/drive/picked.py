@@ -27,11 +27,11 @@ from storagekit.drive.slowed import Slowed
 class Start(NamedTuple):
     """The location on a drive where a request begins.
 
-    place: number with the head in its lowest bits (see `head_bits`), and the cylinder in its other bits. angle: angle
+    track: number with the head in its lowest bits (see `head_bits`), and the cylinder in its other bits. angle: angle
     at which the request begins, turns.
     """
 
-    place: Int[AnyArray, "*#row"]
+    track: Int[AnyArray, "*#row"]
     angle: Float[AnyArray, "*#row"]
 
 
@@ -65,9 +65,9 @@ def start_on_each(drives: Sequence[Drive], sector: Int[Array, "*row"], count: In
     shapes = [drive.geometry for drive in drives]
     each = jnp.arange(len(drives), dtype=jnp.int32).reshape((-1,) + (1,) * sector.ndim)
     zone = zones_numbered(shapes, zone_number(shapes, each, sector[None]))
-    start = zone.place(sector[None])
-    places = _packed(start, drives)
-    return Starts(sector, count, tuple(Start(places[kind], start.angle[kind]) for kind in range(len(drives))))
+    start = zone.track(sector[None])
+    tracks = _packed(start, drives)
+    return Starts(sector, count, tuple(Start(tracks[kind], start.angle[kind]) for kind in range(len(drives))))
 
 
 def start_on_one(
@@ -79,7 +79,7 @@ def start_on_one(
     """Return the start of each request on a drive of kind `kind`."""
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, zone_number(shapes, kind, sector))
-    start = zone.place(sector)
+    start = zone.track(sector)
     return Starts(sector, count, (Start(_packed(start, drives), start.angle),))
 
 
@@ -95,7 +95,7 @@ def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, 
     zone = zones_numbered(shapes, zone_number(shapes, kind, ends))
     drive = picked_drive(drives, kind)
     target = zone.locate(ends, drive.revolution, drive.step)
-    return target._replace(cylinder=start.place >> bits, head=start.place & (2**bits - 1), angle=start.angle)
+    return target._replace(cylinder=start.track >> bits, head=start.track & (2**bits - 1), angle=start.angle)
 
 
 def picked_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive:

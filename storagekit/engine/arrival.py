@@ -22,7 +22,7 @@ class Incoming(NamedTuple):
     ----------
     requests : Requests
         The requests.
-    place : pytree of arrays
+    location : pytree of arrays
         Locations of the requests.
     gap : array of float32, shape `[row, *batch]`
         Time in seconds from each request to the next.
@@ -31,7 +31,7 @@ class Incoming(NamedTuple):
     """
 
     requests: Requests
-    place: Any
+    location: Any
     gap: Float[Array, "row *batch"]
     word: UInt32[Array, "row *batch"]
 
@@ -215,7 +215,7 @@ def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
     if not arrivals.waits_for_completions:
         return coming
     request = arrivals.request(state.arrivals, system.placement.capacity(system.drive), coming.requests.number)
-    return coming._replace(requests=request, place=system.placement.locate(system.drive, request))
+    return coming._replace(requests=request, location=system.placement.locate(system.drive, request))
 
 
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
@@ -261,13 +261,13 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         completion=jnp.where(gone, jnp.inf, slots.completion),
         completed=slots.completed | gone,
     )
-    request, place, gap, word = _next_one(scenario, incoming, state)
+    request, location, gap, word = _next_one(scenario, incoming, state)
     state = state._replace(slots=slots)
     # the request that enters may use the slot of the request that leaves
     state = notify(scenario, _left(scenario, state, coming, leaves), "on_completed", completed)
     taken = (row == slot) & admitted
     vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.completion, since)))
-    state, admission = admit(scenario, state, request, place, word, coming.arrival, entry, taken, admitted)
+    state, admission = admit(scenario, state, request, location, word, coming.arrival, entry, taken, admitted)
     state = state._replace(
         arrivals=arrivals.sent(state.arrivals, request, admitted),
         arrived=jnp.where(admitted, coming.arrival, state.arrived),

@@ -58,7 +58,7 @@ def sending_of(
     state: State,
     request: Requests,
     part: Int[Array, "drive *batch"],
-    place: Any,
+    location: Any,
     wanted: Sending,
 ) -> Sending:
     """Return the bricks that receive a request if bricks are down.
@@ -76,7 +76,7 @@ def sending_of(
         The request, arrays of shape `[1, *batch]`.
     part : array of int32, shape `[drive, *batch]`
         Part that each drive holds.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     wanted : Sending
         Bricks that receive the request if no brick is down.
@@ -94,9 +94,9 @@ def sending_of(
     down = state.condition.down & system.condition.stopped_now(
         after, system.brick_of(row_index(system.drives, state.drives.wake))
     )
-    holds = bit_is_set(system.placement.parts_of(place), part)
+    holds = bit_is_set(system.placement.parts_of(location), part)
     alive = union(jnp.where(holds & ~down, bit(part), jnp.uint32(0)))
-    needed = system.placement.needed_of(place)
+    needed = system.placement.needed_of(location)
     fails = system.dispatch.fails(wanted.routed, wanted.receiving, alive, needed)
     late = jnp.where(request.read, fails, ~bit_is_set(alive, wanted.receiving))
     again = enough_of(scenario, system.dispatch.again(alive, wanted.routed), alive, needed)
@@ -212,9 +212,9 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
 
 def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *batch"]) -> UInt32[Array, "slot *batch"]:
     """Return the mask of the parts of each request on the brick of drive `which`."""
-    system, places = scenario.system, state.slots.place
+    system, locations = scenario.system, state.slots.location
     drives = system.bricks.drives_of(system.brick_of(which))
-    parts = ((system.placement.part_on(drive, places), exists) for drive, exists in drives)
+    parts = ((system.placement.part_on(drive, locations), exists) for drive, exists in drives)
     return reduce(jnp.bitwise_or, (jnp.where((part >= 0) & exists, bit(part), jnp.uint32(0)) for part, exists in parts))
 
 
@@ -260,7 +260,7 @@ def _rule(
 ) -> CompletionRule:
     """Return the completion rules after a brick has stopped. The rules of writes count only parts whose bricks are up."""
     slots, rule = state.slots, state.slots.rule
-    written = scenario.system.write.rule(alive, receiving, scenario.system.placement.needed_of(slots.place))
+    written = scenario.system.write.rule(alive, receiving, scenario.system.placement.needed_of(slots.location))
     changed = fails & ~slots.read
     return CompletionRule(
         jnp.where(changed, written.counted, rule.counted),
@@ -308,7 +308,7 @@ def _aborted(
         plan = drives.plan
         slot, number, finish = (pick(part, drive) for part in (plan.slot, plan.number, plan.finish))
         its = (row == slot) & (slots.number == number) & stops
-        dropped = dropped | jnp.where(its, bit(system.placement.part_on(drive, slots.place)), jnp.uint32(0))
+        dropped = dropped | jnp.where(its, bit(system.placement.part_on(drive, slots.location)), jnp.uint32(0))
     aborted = dropped != 0
     same = scenario.system.cache.same_data_as(state.cache, slot)
     if same is None:
@@ -336,7 +336,7 @@ def _underway(
         here = jnp.full_like(state.taken, drive)
         plan = tuple(pick(part, here) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
         serves = (row == plan[0]) & (slots.number == plan[1]) & pick(drives.planned & running, here)
-        serves = serves & bit_is_set(counted, system.placement.part_on(here, slots.place))
+        serves = serves & bit_is_set(counted, system.placement.part_on(here, slots.location))
         found = Underway(
             jnp.where(serves, jnp.minimum(found.first, plan[2]), found.first),
             jnp.where(serves, jnp.maximum(found.last, plan[2]), found.last),
@@ -347,10 +347,10 @@ def _underway(
 
 def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *batch"]) -> UInt32[Array, "slot *batch"]:
     """Return, for each request, a mask of the parts on bricks that are up."""
-    placement, places = scenario.system.placement, state.slots.place
+    placement, locations = scenario.system.placement, state.slots.location
     mask = jnp.zeros_like(state.slots.waiting)
     for drive in range(scenario.system.drives):
         here = jnp.full_like(state.taken, drive)
-        part = placement.part_on(here, places)
+        part = placement.part_on(here, locations)
         mask = mask | jnp.where(pick(down, here) | (part < 0), jnp.uint32(0), bit(part))
-    return mask & placement.parts_of(places)
+    return mask & placement.parts_of(locations)

@@ -108,9 +108,9 @@ def incoming(scenario: Scenario, run: Run) -> Incoming:
     """
     system = scenario.system
     window = scenario.arrivals.window(system.placement.capacity(system.drive), run.key, run.first, CHUNK)
-    place = system.placement.locate(system.drive, window.requests)
+    location = system.placement.locate(system.drive, window.requests)
     word, _ = words(run.key, run.first, CHUNK, OF_DISPATCH)
-    return Incoming(window.requests, place, window.gap, word)
+    return Incoming(window.requests, location, window.gap, word)
 
 
 def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tally, Any]]:

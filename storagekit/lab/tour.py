@@ -139,27 +139,29 @@ def request_way(
     target = _located(layout, drive, _row(round(address * (units - 1)) * sectors), sectors)
     here = Arm(_row(round(arm * (drive.cylinders - 1))), _row(0))
     angle, none, reads = _row(np.float32(platter % 1.0)), _row(np.int32(0)), jnp.array([read])
-    places = [layout.replica(drive, target, none, index) for index in range(replicas)]
-    takes = [drive.positioning(here, angle, place, reads) for place in places]
+    locations = [layout.replica(drive, target, none, index) for index in range(replicas)]
+    takes = [drive.positioning(here, angle, location, reads) for location in locations]
     reach = nearest_replica(layout, drive, drive, here, angle, target, reads, none, None)
     seek = _column(one.seek for one in takes)
     overhead = np.full(replicas, float(drive.overhead))
     moved = np.maximum(seek - overhead, 0.0)
-    settles = (_column(place.cylinder for place in places) != int(here.cylinder[0])) | bool(drive.settles_on_switch)
+    settles = (_column(location.cylinder for location in locations) != int(here.cylinder[0])) | bool(
+        drive.settles_on_switch
+    )
     settle = np.where((moved > 0) & settles & (not read), float(drive.write_settle), 0.0)
     columns = {
         "overhead": overhead,
         "move": moved - settle,
         "settle": settle,
         "rotation": _column(one.rotation for one in takes),
-        "transfer": _column(place.transfer for place in places),
+        "transfer": _column(location.transfer for location in locations),
     }
-    angles = _column(place.angle for place in places) % 1.0
+    angles = _column(location.angle for location in locations) % 1.0
     return xr.Dataset(
         {name: ("replica", seconds, {"units": "s", "long_name": PARTS[name]}) for name, seconds in columns.items()}
         | {
-            "cylinder": ("replica", _column(place.cylinder for place in places).astype(int)),
-            "head": ("replica", _column(place.head for place in places).astype(int)),
+            "cylinder": ("replica", _column(location.cylinder for location in locations).astype(int)),
+            "head": ("replica", _column(location.head for location in locations).astype(int)),
             "angle": ("replica", angles, {"units": "turns"}),
         },
         coords={"replica": np.arange(replicas), "taken": int(reach.replica[0])},

@@ -86,13 +86,13 @@ class Declustered(AbstractPlacement):
     def parts(self):
         return self.copies
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Location):
-        ahead = drive - place.home
+    def part_on(self, drive: Int[AnyArray, "*#row"], location: Location):
+        ahead = drive - location.home
         ahead = jnp.where(ahead < 0, ahead + self.bricks, ahead)
         return jnp.where(drive < self.bricks, ahead, -1)
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Location):
-        drive = place.home + part
+    def drive_of(self, part: Int[AnyArray, "*#row"], location: Location):
+        drive = location.home + part
         return jnp.where(drive >= self.bricks, drive - self.bricks, drive)
 
     def capacity(self, drive: AbstractLayout):

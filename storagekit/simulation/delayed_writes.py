@@ -49,22 +49,22 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
     first = delayed.backlog.of_slot & (slots.number[plan.slot] == plan.number) & ~slots.read[plan.slot]
     drives = np.flatnonzero(planned & first)
     slot, replica = plan.slot[drives], plan.replica[drives]
-    place = jax.tree.map(lambda leaf: leaf[slot], slots.place)
-    written = np.left_shift(1, np.asarray(placement.part_on(jnp.asarray(drives), place)) * each + replica)
+    location = jax.tree.map(lambda leaf: leaf[slot], slots.location)
+    written = np.left_shift(1, np.asarray(placement.part_on(jnp.asarray(drives), location)) * each + replica)
     nothing = np.zeros(len(drives), np.int32)
 
-    def home(place: Any) -> np.ndarray:
-        return np.asarray(placement.drive_of(jnp.int32(0), place))
+    def home(location: Any) -> np.ndarray:
+        return np.asarray(placement.drive_of(jnp.int32(0), location))
 
     settled = (
         copies.number,
         copies.start,
         copies.stop,
-        home(copies.place),
+        home(copies.location),
         every & ~copies.left,
         copies.left,
         copies.order,
     )
-    begun = (plan.number[drives], delayed.start[slot], delayed.stop[slot], home(place), nothing, written, nothing)
+    begun = (plan.number[drives], delayed.start[slot], delayed.stop[slot], home(location), nothing, written, nothing)
     columns = [np.concatenate(both) for both in zip(settled, begun, strict=True)]
     return Pending(*(column.astype(kind) for column, kind in zip(columns, _KINDS, strict=True)))

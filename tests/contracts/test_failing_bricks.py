@@ -102,7 +102,7 @@ def assert_invariants(scenario: Scenario, seed: int):
     slots = jax.tree.map(np.asarray, state.slots)
     open_ones = ~slots.completed & (slots.number >= 0)
     down, drives = np.asarray(state.condition.down), np.arange(BRICKS)
-    copy = np.asarray(scenario.system.placement.part_on(drives[:, None], slots.place))
+    copy = np.asarray(scenario.system.placement.part_on(drives[:, None], slots.location))
     alive = (slots.waiting >> np.maximum(copy, 0) & 1).astype(bool) & (copy >= 0) & ~down[:, None]
     assert np.all(np.isfinite(slots.completion[open_ones]) | alive.any(axis=0)[open_ones]), "no brick serves a request"
     return len(completed), int(hit.sum())

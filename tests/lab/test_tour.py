@@ -34,9 +34,9 @@ def test_the_drawn_times_add_up_to_the_times_of_the_drive(name, read):
         here = Arm(np.array([round(arm * (drive.cylinders - 1))]), none)
         totals = []
         for index in range(4):
-            place = layout.replica(drive, target, none, index)
-            positioning = drive.positioning(here, np.float32([platter]), place, np.array([read]))
-            totals.append(float(positioning.total[0]) + float(place.transfer[0]))
+            location = layout.replica(drive, target, none, index)
+            positioning = drive.positioning(here, np.float32([platter]), location, np.array([read]))
+            totals.append(float(positioning.total[0]) + float(location.transfer[0]))
         drawn = [row for row in rows(way)["bars"] if row["last"]]
         assert [row["end"] for row in drawn] == pytest.approx([total / MS for total in totals], rel=1e-5)
         # The scheduler takes the smallest positioning time; for copies of equal length, this is the first access to

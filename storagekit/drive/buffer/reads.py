@@ -181,14 +181,14 @@ def _starts(
     segments: BufferSegments, memory: BufferMemory, piece: Stretch, further: Bool[Array, "1 *batch"]
 ) -> Bool[Array, "1 *batch"]:
     """Return whether a hit starts read-ahead at the beginning of `piece`; always false where `further` is false."""
-    buffer, place = segments.electronics.buffer, piece.place(piece.sector)
+    buffer, location = segments.electronics.buffer, piece.location(piece.sector)
     if not buffer.ahead_on_hit:
         return jnp.zeros_like(further)
     leaves = jnp.zeros_like(further)
     if buffer.read_ahead in (1, 2):
-        leaves = place.cylinder != memory.arm.cylinder
+        leaves = location.cylinder != memory.arm.cylinder
     if buffer.read_ahead == 1:
-        leaves = leaves | (place.head != memory.arm.head)
+        leaves = leaves | (location.head != memory.arm.head)
     return further & ~leaves
 
 

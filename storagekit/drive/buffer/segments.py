@@ -330,9 +330,9 @@ class BufferSegments(eqx.Module):
         BufferReach
             Time at which the arm is on the track, and time at which the first sector begins, seconds from now.
         """
-        drive, place = self.drive, piece.place(piece.sector)
-        here = Arm(place.cylinder, place.head)
-        target = Target(*here, place.angle, jnp.zeros_like(place.angle), here)
+        drive, location = self.drive, piece.location(piece.sector)
+        here = Arm(location.cylinder, location.head)
+        target = Target(*here, location.angle, jnp.zeros_like(location.angle), here)
         way = drive.positioning(arm, angle + drive.turns(at), target, read)
         late = jnp.maximum(least - way.seek, 0.0)
         # The head lands `late` seconds later: the first sector may have passed by then.
@@ -356,7 +356,7 @@ class BufferSegments(eqx.Module):
         arrived = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.since)), room), 0)
         over = arrived >= jnp.minimum(room, piece.room)
         next_ = memory.base + arrived
-        place = piece.place(jnp.minimum(next_, memory.base + jnp.maximum(room - 1, 0)))
+        location = piece.location(jnp.minimum(next_, memory.base + jnp.maximum(room - 1, 0)))
         here = memory.number == memory.ahead
         end = jnp.where(here, jnp.maximum(memory.end, next_), memory.end)
         start = jnp.where(here, jnp.maximum(memory.start, end - buffer.sectors), memory.start)
@@ -368,7 +368,7 @@ class BufferSegments(eqx.Module):
             end=end,
             ahead=jnp.where(over, NO_REQUEST, memory.ahead),
             dirty=jnp.where(written, NO_REQUEST, memory.dirty),
-            arm=where_tree(runs, Arm(place.cylinder, place.head), memory.arm),
+            arm=where_tree(runs, Arm(location.cylinder, location.head), memory.arm),
         )
         return ReadAheadStop(stopped, jnp.where(runs & ~over, self._residue(memory, piece, arrived), 0.0))
 
@@ -381,7 +381,7 @@ class BufferSegments(eqx.Module):
         sector begins or the present sector ends, or 0 if the drive stops within a sector.
         """
         drive, next_ = self.drive, memory.base + arrived
-        before, after = piece.place(next_ - 1), piece.place(next_)
+        before, after = piece.location(next_ - 1), piece.location(next_)
         crosses = (before.cylinder != after.cylinder) | (before.head != after.head)
         switch = jnp.where(before.head != after.head, drive.head_switch, 0.0)
         move = jnp.maximum(switch, drive.seek(jnp.abs(after.cylinder - before.cylinder)))

@@ -38,7 +38,7 @@ class Stretch(NamedTuple):
 
     def turns(self, count: Int[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         """Return the turns until the first `count` sectors have passed; 0 if `count` is 0."""
-        last = self.zone.place(self.sector + jnp.clip(count, 1, self.room) - 1)
+        last = self.zone.location(self.sector + jnp.clip(count, 1, self.room) - 1)
         return jnp.where(count > 0, (last.passed - self.passed + 1) / self.length, 0.0)
 
     def reached(self, turns: Float[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
@@ -59,9 +59,9 @@ class Stretch(NamedTuple):
         within = jnp.minimum((cylinder * zone.heads + order) * data + on_track, zone.group_sectors)
         return jnp.clip(zone.origin + group * zone.group_sectors + within - self.sector, 0, self.room)
 
-    def place(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
+    def location(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
         """Return the location of a sector of the stretch."""
-        return self.zone.place(jnp.clip(sector, self.sector, self.limit - 1))
+        return self.zone.location(jnp.clip(sector, self.sector, self.limit - 1))
 
     def track(self, sector: Int[AnyArray, "*#row"]) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
         """Return the first sector of the track of `sector`, and the sector after the last sector of this track."""
@@ -101,5 +101,5 @@ def stretch(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> Stretch:
     limit = jnp.full_like(sector, geometry.capacity)
     for first in geometry.first_sector[:0:-1]:
         limit = jnp.where(sector < first, jnp.asarray(first, sector.dtype), limit)
-    place = zone.place(sector)
-    return Stretch(zone, sector, limit, place.passed, place.angle)
+    location = zone.location(sector)
+    return Stretch(zone, sector, limit, location.passed, location.angle)

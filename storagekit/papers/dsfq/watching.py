@@ -117,7 +117,7 @@ class Watch(AbstractLog):
         )
 
 
-def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
+def waiting(scenario: Scenario, state: State) -> Int[Array, "queue *batch"]:
     """Return the number of requests that wait in the queue of each brick, for each stream.
 
     Rows are ordered by brick, then by stream.
@@ -134,7 +134,7 @@ def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
     for brick in range(system.drives):
         number = jnp.full_like(state.taken, brick)
         there = bit_is_set(
-            system.queue.queued(state.queue, slots.waiting, number), system.placement.part_on(number, slots.place)
+            system.queue.queued(state.queue, slots.waiting, number), system.placement.part_on(number, slots.location)
         )
         for stream in range(scenario.arrivals.stream_count):
             counts.append(jnp.sum(there & (slots.stream == stream), axis=0, keepdims=True))
