@@ -315,14 +315,14 @@ class _Visit(NamedTuple):
             table, held, left, block, now = carry
             here = lowest(left)
             brick = self.placement.drive_of(index_of(here), self.location)
-            place = self.cache.memory(brick).set_of(block, self.cache.ways)
+            set_and_share = self.cache.memory(brick).set_of(block, self.cache.ways)
             tag = block
             if self.lost is not None:
                 lost = jnp.where(central, 0, pick(self.lost, brick))
                 tag = block + (lost.astype(int) << _block_bits(table))
             masks = (self.wanted | self.kept, self.kept, self.dropped)
             touches, keeps, drops = (now & (mask & here != 0) for mask in masks)
-            found, table = touch(table, Touch(tag, *place, touches, keeps, drops))
+            found, table = touch(table, Touch(tag, *set_and_share, touches, keeps, drops))
             return table, jnp.where(now & ~found, held & ~here, held), left & ~here, block, now
 
         def one_block(ahead, carry):

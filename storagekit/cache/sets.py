@@ -77,14 +77,14 @@ def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *batch"], 
 def brought_to_front(stored: Int[Array, "way *batch"], touch: Touch):
     """Return whether the set `stored` holds the block, and the set after the operation."""
     way = row_index(stored.shape[0], stored)
-    place = min_row(jnp.where(stored == touch.block, way, stored.shape[0]))
-    found = place < stored.shape[0]
+    position = min_row(jnp.where(stored == touch.block, way, stored.shape[0]))
+    found = position < stored.shape[0]
     # Blocks in front of the block move back by one; blocks behind it stay. If the set does not hold the block, the last
     # block of the set is replaced.
-    front = (way <= jnp.minimum(place, touch.share - 1)) & touch.touched & (found | touch.inserts)
+    front = (way <= jnp.minimum(position, touch.share - 1)) & touch.touched & (found | touch.inserts)
     after = jnp.where(front, jnp.concatenate([touch.block, stored[:-1]]), stored)
     # Blocks behind a removed block move forward by one.
-    behind = (way >= place) & touch.drops
+    behind = (way >= position) & touch.drops
     return found, jnp.where(behind, jnp.concatenate([stored[1:], jnp.full_like(touch.block, EMPTY)]), after)
 
 

@@ -45,8 +45,8 @@ def _drawing() -> alt.TopLevelMixin:
         x2="until:Q",
         color=colour,
     )
-    place = alt.Chart(alt.NamedData(name="places")).mark_circle(size=7, opacity=0.7)
-    place = place.encode(
+    offset = alt.Chart(alt.NamedData(name="offsets")).mark_circle(size=7, opacity=0.7)
+    offset = offset.encode(
         alt.X("at:Q", axis=time, scale=alt.Scale(nice=False, padding=0)),
         alt.Y("gb:Q", title="Address (GB)"),
         color=colour,
@@ -62,7 +62,7 @@ def _drawing() -> alt.TopLevelMixin:
         alt.Y("percent:Q", title="Requests (%)"),
         color=colour,
     )
-    panels = [one.properties(width=_WIDE, height=high) for one, high in ((rate, 80), (place, _HIGH), (size, 80))]
+    panels = [one.properties(width=_WIDE, height=high) for one, high in ((rate, 80), (offset, _HIGH), (size, 80))]
     return finished(
         alt.vconcat(*panels, spacing=10),
         "Arrivals, addresses and sizes",

@@ -66,7 +66,7 @@ def _with_board(board: str) -> str | None:
 
 def _shipped() -> dict[str, Path]:
     homes = (("", notebooks_path()), (f"{PAPERS}/", reproductions_path()))
-    return {f"{place}{path.stem}": path for place, home in homes for path in sorted(home.glob("*.ipynb"))}
+    return {f"{folder}{path.stem}": path for folder, home in homes for path in sorted(home.glob("*.ipynb"))}
 
 
 def _pages(folder: Path) -> list[str]:

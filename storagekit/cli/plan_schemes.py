@@ -444,11 +444,11 @@ def _domain_failures(given: SimpleNamespace) -> dict[str, Any]:
     from storagekit.faults import Failures
 
     found = {}
-    for kind, places in (("node", given.nodes), ("rack", given.racks)):
+    for kind, domains in (("node", given.nodes), ("rack", given.racks)):
         annual = getattr(given, f"{kind}_afr")
         if annual is None:
             continue
-        if given.afr is None or places is None:
+        if given.afr is None or domains is None:
             raise InputError(f"--{kind}-afr without --afr or --{kind}s: give both too")
         if given.buy_next or given.instead or given.cache:
             raise InputError(

@@ -267,9 +267,9 @@ class AdmissionTest:
             "link of client": there * (1 - receiving),
         }
         fullest = max(seconds, key=seconds.__getitem__)
-        place = {"agent": f" {agent}", "client": f" {self.request.client}"}.get(fullest.split()[-1], "")
+        machine = {"agent": f" {agent}", "client": f" {self.request.client}"}.get(fullest.split()[-1], "")
         whose = ("a session of another client", "another session of this client", "the session itself")[way]
-        where = f"network: seconds needed per period by a block of {whose}, mostly at the {fullest}{place}"
+        where = f"network: seconds needed per period by a block of {whose}, mostly at the {fullest}{machine}"
         remedy = f"{_REMEDIES[fullest]}; or request a lower rate, or wait for a session to end"
         limit = float(shapes.period[shape] if way == 2 else state.term[way, 0, agent])
         return Binding(where, float(ways[way]) * limit, limit, remedy)

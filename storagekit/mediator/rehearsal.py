@@ -123,7 +123,7 @@ class Stations:
 
     Parameters
     ----------
-    place : ndarray of int, shape [block]
+    resource : ndarray of int, shape [block]
         Index of the resource that serves each block.
     service : ndarray, shape [block]
         Service time of each block, seconds.
@@ -131,7 +131,7 @@ class Stations:
         Number of servers of each resource; 1 by default.
     """
 
-    place: NDArray
+    resource: NDArray
     service: NDArray
     servers: int = 1
 
@@ -145,9 +145,9 @@ class Stations:
         arrival : ndarray, shape [block]
             Arrival time of each block, seconds.
         """
-        order = np.lexsort((arrival, self.place))
-        place, time, service = self.place[order], arrival[order], self.service[order]
-        edges = [0, *(np.flatnonzero(np.diff(place)) + 1).tolist(), place.size]
+        order = np.lexsort((arrival, self.resource))
+        resource, time, service = self.resource[order], arrival[order], self.service[order]
+        edges = [0, *(np.flatnonzero(np.diff(resource)) + 1).tolist(), resource.size]
         served = np.empty(arrival.size)
         serve = _one if self.servers == 1 else self._several
         for first, last in pairwise(edges):

@@ -116,7 +116,7 @@ class DeclusteredParity(AbstractParity):
 
 @cache
 def orders(disks: int) -> Int[np.ndarray, "2 entry"]:
-    """Return random orders of drives: the drive at each place, and the place of each drive, one order after the other.
+    """Return random orders of drives: the drive at each position, and the position of each drive, one order after the other.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def is_current(folder: Path, wanted: str, made: Iterable[str]) -> bool:
     return all((folder / name).is_file() and digest(folder / name) == its for name, its in outputs.items())
 
 
-def place(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) -> None:
+def move_into(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) -> None:
     """Move the files of a completed run from `made` into `folder`. Record the fingerprint and a digest of each file.
 
     Files of an earlier run and `leftovers` are removed; other files stay. Until all files are moved, the record says

@@ -91,15 +91,15 @@ def short(room: Path) -> Iterator[Path]:
         If the new folder cannot be created.
     """
     usual = tempfile.gettempdir()
-    place = usual if len(os.fsencode(usual)) <= _LONGEST or os.name == "nt" else "/tmp"
+    parent = usual if len(os.fsencode(usual)) <= _LONGEST or os.name == "nt" else "/tmp"
     try:
-        folder = Path(tempfile.mkdtemp(prefix=_SHORT, dir=place))
+        folder = Path(tempfile.mkdtemp(prefix=_SHORT, dir=parent))
     except OSError as fault:
         told = (
-            "" if place == usual else f", and TMPDIR {usual[:60]!r}... exceeds the {_LONGEST} bytes that sockets allow"
+            "" if parent == usual else f", and TMPDIR {usual[:60]!r}... exceeds the {_LONGEST} bytes that sockets allow"
         )
         raise InputError(
-            f"folder {place!r}: {fault.strerror}{told}; set TMPDIR to a folder with a short path"
+            f"folder {parent!r}: {fault.strerror}{told}; set TMPDIR to a folder with a short path"
         ) from fault
     try:
         with suppress(OSError):

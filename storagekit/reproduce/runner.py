@@ -350,7 +350,7 @@ def _run_now(among: _Among, number: int, plan: _Plan) -> NotebookOutcome:
         on_cell = _after_cells(among, number, plan)
         run_notebook(plan.notebook, made, values, environment, on_cell, at_home, among.sockets)
         unchanged = _fingerprint(plan.paper, plan.notebook, plan.values) == plan.fingerprint
-        cache.place(made, plan.folder, plan.fingerprint if unchanged else cache.CHANGED, _leftovers(plan.paper))
+        cache.move_into(made, plan.folder, plan.fingerprint if unchanged else cache.CHANGED, _leftovers(plan.paper))
         keeping.forget(kept)
     except (NotebookError, OSError) as fault:
         remains = "" if among.stopped.is_set() else _failed(plan, made)

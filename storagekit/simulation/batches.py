@@ -86,10 +86,10 @@ def stretched(
         The sums, keyed by name.
     """
     since = before(tally, by)
-    place = np.floor((since - low) * count / (high - low)).astype(np.int64)
-    inside = (place >= 0) & (place < count)
+    interval = np.floor((since - low) * count / (high - low)).astype(np.int64)
+    inside = (interval >= 0) & (interval < count)
     lanes = since.shape[1]
-    index = (np.clip(place, 0, count - 1) * lanes + np.arange(lanes))[inside]
+    index = (np.clip(interval, 0, count - 1) * lanes + np.arange(lanes))[inside]
 
     def summed(part: Float[np.ndarray, "chunk lane"]) -> Float[np.ndarray, "count lane"]:
         return np.bincount(index, part[inside], count * lanes).reshape(count, lanes)

@@ -143,10 +143,10 @@ def pieces(group: ShardGroup, wanted: Set[int], seeds: int) -> Iterator[ShardGro
         The next shard.
     """
     each = max(1, max(LEAST, width(group.lanes)) // seeds)
-    places = [place for place, member in enumerate(group.members) if member in wanted]
-    for first in range(0, len(places), each):
-        some = places[first : first + each]
-        members, scenarios = (tuple(of[place] for place in some) for of in (group.members, group.scenarios))
+    indices = [index for index, member in enumerate(group.members) if member in wanted]
+    for first in range(0, len(indices), each):
+        some = indices[first : first + each]
+        members, scenarios = (tuple(of[index] for index in some) for of in (group.members, group.scenarios))
         yield replace(group, members=members, scenarios=scenarios)
 
 
@@ -212,15 +212,15 @@ def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Do
     """
     began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
     for slots in piece.rungs:
-        some = provided([piece.scenarios[place] for place in left], slots)
+        some = provided([piece.scenarios[index] for index in left], slots)
         data, waited = _batch(some, piece.lanes, asked, quiet)
         over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.rungs[-1]))
         found.append((left[over], data.isel(point=over), np.asarray(waited)[over], np.full(over.size, slots)))
         left = np.delete(left, over)
         if not left.size:
             break
-    places, parts, waits, held = zip(*found, strict=True)
-    order = np.argsort(np.concatenate(places))
+    indices, parts, waits, held = zip(*found, strict=True)
+    order = np.argsort(np.concatenate(indices))
     whole = xr.concat(parts, dim="point", data_vars="all") if len(parts) > 1 else parts[0]
     slots, waits = np.concatenate(held)[order], np.concatenate(waits)[order]
     return Done(whole.isel(point=order), slots, waits, time.perf_counter() - began)

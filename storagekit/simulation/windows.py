@@ -128,8 +128,8 @@ def windows(
                 sums.add(timed)
                 done += float(np.sum(np.minimum(timed.end[-1], seconds) - np.minimum(timed.begin[0], seconds)))
                 bar.update(int(done) - bar.n)
-            for place, member in enumerate(members):
-                found[member] = sums.dataset(place * len(seeds), seeds)
+            for index, member in enumerate(members):
+                found[member] = sums.dataset(index * len(seeds), seeds)
     flat = xr.concat([one for one in found if one is not None], dim="point", join="outer")
     length = {"seconds_per_run": seconds, "window": window}
     return grid(flat, axes).assign_attrs(provenance(scenarios, axes, seeds, length, time.perf_counter() - began))

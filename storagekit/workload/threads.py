@@ -185,7 +185,7 @@ class Threads(AbstractArrivals):
     @property
     def _firsts(self) -> list[int]:
         """Return the number of the first thread of each group."""
-        return [sum(group.most for group in self.groups[:place]) for place in range(len(self.groups))]
+        return [sum(group.most for group in self.groups[:index]) for index in range(len(self.groups))]
 
     @property
     def _provided(self) -> int:

@@ -30,7 +30,7 @@ def one_by_one(stations, write, disk, sent):
     while events:
         time, block, step = heapq.heappop(events)
         at = stations[step]
-        servers = free.setdefault((step, int(at.place[block])), [-np.inf] * at.servers)
+        servers = free.setdefault((step, int(at.resource[block])), [-np.inf] * at.servers)
         finish = max(time, heapq.heappop(servers)) + at.service[block]
         heapq.heappush(servers, finish)
         step += -1 if write[block] else 1

@@ -15,7 +15,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB
 from storagekit.faults import Domain, Failures, Redundancy, ReliabilityModel, Repair
 from storagekit.plan import Code, Network, ParityRAID, SRArrays, schemes
-from storagekit.plan.failing_places import durability_in_places
+from storagekit.plan.failing_domains import durability_in_domains
 
 DRIVE = sk.load_drive("toshiba_mg10_20tb")
 
@@ -91,7 +91,7 @@ def test_groups_on_the_same_nodes_lose_data_at_once(name):
 def test_nodes_that_nearly_always_fail():
     """Eight groups have two disks on each of two nodes, which fail with a probability of 99.99% in a year."""
     model = ReliabilityModel(Redundancy(3, 1, 8), Failures(0.01), Repair(1e5), (Domain("node", 2, Failures(0.9999)),))
-    found = durability_in_places(Network(2, 1e9), model, 1.0)
+    found = durability_in_domains(Network(2, 1e9), model, 1.0)
     assert found.loss_probability == pytest.approx(1 - 1e-8, abs=1e-10)
     assert found.mttdl_years == pytest.approx(-1 / (2 * math.log(1e-4)), rel=1e-3)
 
@@ -122,7 +122,7 @@ def test_two_mirrors_on_two_nodes_agree_with_a_simulation_of_all_disks():
     model = ReliabilityModel(
         Redundancy(1, 1, 2), year, Repair(year.year / repair), (Domain("node", 2, Failures(node, "rate")),)
     )
-    found = durability_in_places(Network(2, 1e9), model, 1.0).loss_probability
+    found = durability_in_domains(Network(2, 1e9), model, 1.0).loss_probability
     error = 4 * math.sqrt(share * (1 - share) / trials)
     assert share - error < found < share * 1.05 + error
     assert durability(model).loss_probability > share + error

@@ -97,7 +97,7 @@ class Slider(Control):
 
     def stops(self):
         steps = round((self.high - self.low) / self.step)
-        even = [self.low + self.step * round(steps * place / (_FEW - 1)) for place in range(_FEW)]
+        even = [self.low + self.step * round(steps * index / (_FEW - 1)) for index in range(_FEW)]
         chosen = sorted({*(self.few or even), self.value})
         return [(f"{one:g}", int(one) if self.whole else float(one)) for one in chosen]
 

@@ -216,9 +216,9 @@ def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: Se
     of_total = children[1].beside(*children[2:])
     shares = held_against(of_total, np.concatenate(seeds[1:]), effort.chunks, BOUNDS[1:])
     shares["theorem1"] = held_against(children[0], seeds[0], effort.chunks, BOUNDS[:1])["theorem1"]
-    for place, (bound, pool) in enumerate(pools.items()):
+    for index, (bound, pool) in enumerate(pools.items()):
         # A setting that was changed for one bound may have the largest ratio to another bound.
-        fresh, theirs = (children[0], seeds[0]) if place == 0 else (of_total, np.concatenate(seeds[1:]))
+        fresh, theirs = (children[0], seeds[0]) if index == 0 else (of_total, np.concatenate(seeds[1:]))
         together, share = pool.settings.beside(fresh), np.concatenate([pool.share, shares[bound]])
         found[bound] = _best(together, np.concatenate([pool.seeds, theirs]), share, effort.parents)
     return found

@@ -277,7 +277,7 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
         "than A. With the largest number of threads on B, the totals therefore cannot become equal."
     )
     shares = ratio(large.total.sel(stream="f").mean("threads"), large.total.sel(stream="g").mean("threads"))
-    end, start = (large.service.isel(threads=place) / MB_S for place in (-1, 0))
+    end, start = (large.service.isel(threads=index) / MB_S for index in (-1, 0))
     input_note = (
         "In panel (b) A has a throughput of 200 MB/s and B has 175 MB/s, as in the paper. The weights and the delays "
         "decide the shares of f and g on A."
@@ -289,7 +289,7 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
         found = {name: _mean(at.sel(stream=stream, brick=brick)) for name, (stream, brick) in wanted.items()}
         return [with_interval(f"dsfq.fig9.{claim}[{name}]", row, input_note) for name, row in found.items()]
 
-    few, many = (small.isel(threads=place) for place in (1, -1))
+    few, many = (small.isel(threads=index) for index in (1, -1))
     wider = _mean((many.spread - few.spread) / MB_S)
     gaps = [float(abs(_apart(one)).mean()) for one in (few, many)]
     first, last = (int(one.threads) for one in (few, many))
@@ -544,8 +544,8 @@ def _reached(data: xr.Dataset, limit: float = REACHED) -> xr.DataArray:
     """
     rising = data.throughput.sel(stream="g")
     short = 1 - rising / data.throughput.sum("stream") / (2 / 3)
-    places = [_first_below(short.sel(seed=seed).values, 1 - limit) for seed in short.seed]
-    return xr.DataArray(rising.threads.values[places].astype(float), {"seed": short.seed}, ("seed",))
+    first = [_first_below(short.sel(seed=seed).values, 1 - limit) for seed in short.seed]
+    return xr.DataArray(rising.threads.values[first].astype(float), {"seed": short.seed}, ("seed",))
 
 
 def _first_below(values: np.ndarray, limit: float) -> int:
@@ -562,9 +562,9 @@ def _last_below(at: np.ndarray, values: np.ndarray, limit: float) -> float | Non
     below = np.flatnonzero(values < limit)
     if not below.size or below[-1] == len(at) - 1:
         return None
-    place = int(below[-1])
-    share = (limit - values[place]) / (values[place + 1] - values[place])
-    return float(at[place] + share * (at[place + 1] - at[place]))
+    index = int(below[-1])
+    share = (limit - values[index]) / (values[index + 1] - values[index])
+    return float(at[index] + share * (at[index + 1] - at[index]))
 
 
 def _change(values: xr.DataArray) -> float:

@@ -189,8 +189,8 @@ def through(
 
     def look(state: State, lanes: np.ndarray) -> None:
         schemes = [run.scheme for run in runs.values()]
-        for place, lane in enumerate(lanes):
-            twice.append(duplicates(system.cache(schemes[lane // len(seeds)], given), state, place))
+        for index, lane in enumerate(lanes):
+            twice.append(duplicates(system.cache(schemes[lane // len(seeds)], given), state, index))
 
     found = history(
         lambda run: system.scenario(runs[run], given, arrivals),

@@ -156,7 +156,7 @@ def read_completions(
     Each segment, and the client, serves packets first come, first served. With N agents, packet k comes from agent
     k mod N, because the library interleaves data evenly.
     """
-    segment = [place for place, count in enumerate(prototype.agents) for _ in range(count)]
+    segment = [number for number, count in enumerate(prototype.agents) for _ in range(count)]
     free, client_free = [0.0] * len(prototype.agents), 0.0
     wires, answer = prototype.wires, prototype.answer
     fixed = np.ones(packets)

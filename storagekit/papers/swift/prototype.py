@@ -353,7 +353,7 @@ def _intervals(checked: xr.Dataset) -> Measurement:
     The interval is recomputed by Student's t.
     """
     stacked = checked.stack(row=("table", "operation", "size"), create_index=False)
-    rows = [stacked.isel(row=place) for place in range(stacked.sizes["row"])]
+    rows = [stacked.isel(row=index) for index in range(stacked.sizes["row"])]
     told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
     normal, cut = (int((beyond == 0).sum()) for beyond in (checked.beyond_normal, checked.beyond_cut))
     note = (

@@ -70,7 +70,7 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
             said = errors.read().strip().splitlines() or [f"exit status {status}"]
             return f"the lab's page {left[0]} was not written: {said[-1]}" if left else f"the lab's pages: {said[-1]}"
         unchanged = _fingerprint() == wanted
-        cache.place(folder, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
+        cache.move_into(folder, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
     return ""
 
 

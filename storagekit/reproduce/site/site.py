@@ -120,10 +120,10 @@ class Site:
         titles = {paper: chapter.title(notebook, paper) for paper, notebook in notebooks.items()}
         ran = {paper: notebooks[paper] for paper in notebooks if cache.is_finished(self.out, paper)}
         files = {paper: sorted(path.name for path in (self.out / paper).iterdir()) for paper in ran}
-        places = {
-            exhibit: place
+        locations = {
+            exhibit: location
             for paper, notebook in ran.items()
-            for exhibit, place in chapter.places(notebook, self.rows, files[paper]).items()
+            for exhibit, location in chapter.locations(notebook, self.rows, files[paper]).items()
         }
         shutil.copytree(self.docs, folder / "docs")
         for paper, name in titles.items():
@@ -133,9 +133,9 @@ class Site:
                 page = self._unwritten(paper, name)
             write_text(folder / "papers" / f"{paper}.ipynb", nbformat.writes(page))
         says = {one.id: one.says for paper in titles for one in claims.load_claims(paper)}
-        write_text(folder / "index.md", pages.index(self.rows, titles, places, boards.there(self.out)))
-        write_text(folder / "scorecard.md", pages.scorecard(self.rows, says, titles, places))
-        write_text(folder / "gallery.md", pages.gallery(titles, places))
+        write_text(folder / "index.md", pages.index(self.rows, titles, locations, boards.there(self.out)))
+        write_text(folder / "scorecard.md", pages.scorecard(self.rows, says, titles, locations))
+        write_text(folder / "gallery.md", pages.gallery(titles, locations))
 
     def _unwritten(self, paper: str, name: str) -> NotebookNode:
         why = f"This paper has not run. Run it with `storagekit reproduce {paper}`."

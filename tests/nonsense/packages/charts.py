@@ -88,7 +88,7 @@ VALID_CALLS = {
     ),
     "charts.finished": ValidCall(lambda: {"chart": drawn(), "title": "A chart", "legends": "right"}),
     "charts.level": ValidCall(
-        lambda: {"value": 1.0, "words": "limit", "factor": 1.0, "place": "above left"}, signed=("value", "factor")
+        lambda: {"value": 1.0, "words": "limit", "factor": 1.0, "position": "above left"}, signed=("value", "factor")
     ),
     "charts.lines": ValidCall(
         lambda: {

@@ -14,7 +14,7 @@ from scipy import stats
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB
 from storagekit.workload.synthetic import CELLO_BASE, CELLO_DISK6, TPCC, SeekingTraceModel, compare, generate
-from storagekit.workload.synthetic.seeking.hot_places import hot_share
+from storagekit.workload.synthetic.seeking.hot_locations import hot_share
 from storagekit.workload.trace import UNITS
 from storagekit.workload.trace.characteristics import interarrival_cov
 from storagekit.workload.trace.locality import read_after_write_share, seek_locality
@@ -254,9 +254,9 @@ def test_re_reads_reach_back_an_hour_at_the_start_and_the_end_of_a_block():
 def test_hot_locations_do_not_move():
     """The stretches keep their share from the first hours to the last, within 4 standard errors."""
     trace = generate(CELLO_BASE, seed=4)
-    place = trace.offset / CELLO_BASE.data
+    location = trace.offset / CELLO_BASE.data
     for stretch, of in ((CELLO_BASE.read_stretch, trace.read), (CELLO_BASE.write_stretch, ~trace.read)):
-        inside = np.abs(place - 0.5) < stretch / 2
+        inside = np.abs(location - 0.5) < stretch / 2
         expected = CELLO_BASE.hot + (1 - CELLO_BASE.hot) * stretch
         if of is trace.read:  # re-reads go to the locations of writes, within the stretch
             expected += CELLO_BASE.reread * (1 - CELLO_BASE.hot) * (CELLO_BASE.write_stretch - stretch)

@@ -72,7 +72,7 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     altair.TopLevelMixin
         The chart has the panels (a) and (b). The throughput is in MB/s of 10^6 bytes.
     """
-    few, many = (float(summary.threads[place]) for place in (0, -1))
+    few, many = (float(summary.threads[index]) for index in (0, -1))
     claim = "dsfq.fig9.b_{}".format
     said = [(few, paper[claim(name)]) for name in ("start[f]", "start[g_A]")]
     said += [(many, paper[claim(name)]) for name in ("end[f_A]", "end[g_A]", "end[g_B]")]

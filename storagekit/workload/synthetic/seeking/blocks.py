@@ -111,7 +111,9 @@ def _block(
     read = np.concatenate([*read, np.zeros(np.count_nonzero(asynchronous), bool)])
     order = np.argsort(time, kind="stable")
     time = np.minimum(begin + time[order], np.nextafter(end, begin))  # rounding must not reach the next block
-    return SeekingBlock(time, read[order], asynchronous[order], _places(model, draw, read[order]) * model.request_size)
+    return SeekingBlock(
+        time, read[order], asynchronous[order], _locations(model, draw, read[order]) * model.request_size
+    )
 
 
 def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int, int, int]:
@@ -133,12 +135,12 @@ def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int,
     return asynchronous, reads, synchronous_writes
 
 
-def _places(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
+def _locations(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
     """Return the location of each request, in multiples of the request size: int64 [request].
 
     Locations form pairs: reads access the first location of a pair, and writes the second.
     """
-    count, pairs = len(read), model.places // 2
+    count, pairs = len(read), model.locations // 2
     stretch = np.maximum(1, np.rint(np.where(read, model.read_stretch, model.write_stretch) * pairs)).astype(np.int64)
     length = np.where(draw.random(count) < model.hot, stretch, pairs)
     return 2 * ((pairs - length) // 2 + (draw.random(count) * length).astype(np.int64)) + ~read
@@ -153,7 +155,7 @@ def _rereading(
     re-reads at the start of a block therefore follow the same distribution as the re-reads at its end.
     """
     known = block if before is None else SeekingBlock(*map(np.concatenate, zip(before, block, strict=True)))
-    written, place = known.time[~known.read], known.offset[~known.read]
+    written, location = known.time[~known.read], known.offset[~known.read]
     reads = np.flatnonzero(block.read)
     again = reads[draw.random(len(reads)) < model.reread]
     oldest = np.searchsorted(written, block.time[again] - model.duration / model.blocks, "right")
@@ -161,5 +163,5 @@ def _rereading(
     which = oldest + (draw.random(len(again)) * (newest - oldest)).astype(np.int64)
     found = newest > oldest
     offset = block.offset.copy()
-    offset[again[found]] = place[which[found]]
+    offset[again[found]] = location[which[found]]
     return block._replace(offset=offset)

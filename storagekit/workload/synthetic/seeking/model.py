@@ -10,7 +10,7 @@ from typing import Annotated
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, SECTOR
 from storagekit.core.validation import SHARE, SPAN, TIME, Validator, require, validate_fields
-from storagekit.workload.synthetic.seeking.hot_places import hot_share
+from storagekit.workload.synthetic.seeking.hot_locations import hot_share
 
 __all__ = ["SeekingTraceModel"]
 
@@ -174,7 +174,7 @@ class SeekingTraceModel:
         return hot_share(self.locality, own, self.read_stretch, self.write_stretch)
 
     @property
-    def places(self) -> int:
+    def locations(self) -> int:
         """Return the number of addresses that a request can have."""
         return self.data // self.request_size
 
