@@ -33,7 +33,7 @@ from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRe
 from storagekit.workload.synthetic import CELLO_BASE, generate
 from storagekit.write import Background
 
-LANES = 256
+RUNS = 256
 LATENCY = 50e-6
 RECORD = Record(sums_of(STANDARD))
 KINDS = ("atlas10k", "cheetah4lp", "cheetah9lp", "hp_c2247a")
@@ -71,13 +71,13 @@ def scalar(atlas, reading, latency=0.0, threads=1, hashing=False):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_table1_without_delay(against, atlas, reading):
-    ours = engine(group(central(), reading=reading), LANES, 16)
+    ours = engine(group(central(), reading=reading), RUNS, 16)
     against(f"table1, zero delay, {reading}, all cores", ours, scalar(atlas, reading, threads=cores()))
 
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_table1_with_claims(against, atlas, reading):
-    ours = engine(group(DSPTF(LATENCY), reading=reading), LANES, 16)
+    ours = engine(group(DSPTF(LATENCY), reading=reading), RUNS, 16)
     against(f"table1, claims at 50 us, {reading}, all cores", ours, scalar(atlas, reading, LATENCY, threads=cores()))
 
 
@@ -88,7 +88,7 @@ def test_one_run_alone(against, atlas, reading):
 
 
 def test_hashing(against, atlas):
-    ours = engine(group(Hashing()), LANES, 16)
+    ours = engine(group(Hashing()), RUNS, 16)
     theirs = scalar(atlas, "receiving brick", threads=cores(), hashing=True)
     against("hashing, receiving brick, all cores", ours, theirs)
 
@@ -213,13 +213,13 @@ def test_a_day_of_delayed_writes(against):
 
 def test_events_and_memory(benchmark, note):
     """Measure the events per second of the batch, and the bytes that each run keeps between chunks."""
-    work = engine(group(DSPTF(LATENCY)), LANES, 16)
+    work = engine(group(DSPTF(LATENCY)), RUNS, 16)
     work()
     benchmark.pedantic(work, rounds=5)
-    state = sum(leaf.nbytes for leaf in jax.tree.leaves(work.runner.run)) / LANES
+    state = sum(leaf.nbytes for leaf in jax.tree.leaves(work.runner.run)) / RUNS
     note("state of a run", f"{state / 1024:.1f} KiB with {SLOTS['receiving brick'][0]} slots")
     if not benchmark.disabled:
-        note("events a second, all cores", f"{CHUNK * 16 * LANES / benchmark.stats.stats.min / 1e6:.2f} M")
+        note("events a second, all cores", f"{CHUNK * 16 * RUNS / benchmark.stats.stats.min / 1e6:.2f} M")
 
 
 def memory(arrays, static, run, devices):
@@ -241,9 +241,9 @@ def test_element_operations(note, reading):
 
 
 def test_working_memory(note):
-    runner = engine(group(DSPTF(LATENCY)), LANES, 1).runner
+    runner = engine(group(DSPTF(LATENCY)), RUNS, 1).runner
     needed = memory(runner.arrays, runner.static, runner.run, runner.devices) * runner.devices
-    note("working memory of a run", f"{needed / LANES / 1024:.0f} KiB")
+    note("working memory of a run", f"{needed / RUNS / 1024:.0f} KiB")
 
 
 CONFIGURATIONS = {

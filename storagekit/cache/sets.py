@@ -105,15 +105,15 @@ def one_by_one(ways: int, table: Int[Array, "row *batch"], touch: Touch):
     """
     grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
 
-    def one(lane, carry):
+    def one(run, carry):
         # The loop counter has 64 bits if addresses have 64 bits.
-        lane = lane.astype(touch.row.dtype)
-        here = (lane * 0, lane)
+        run = run.astype(touch.row.dtype)
+        here = (run * 0, run)
         mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, here, (1, 1)), touch)
 
         def made(carry):
             grid, held = carry
-            found, grid = touched_in(ways, lane, grid, mine)
+            found, grid = touched_in(ways, run, grid, mine)
             return grid, jax.lax.dynamic_update_slice(held, found, here)
 
         return jax.lax.cond((mine.touched | mine.drops)[0, 0], made, lambda carry: carry, carry)
@@ -122,9 +122,9 @@ def one_by_one(ways: int, table: Int[Array, "row *batch"], touch: Touch):
     return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
 
 
-def touched_in(ways: int, lane: Int[Array, ""], table: Int[Array, "row lane"], touch: Touch):
-    """Return whether the table of run `lane` holds the block, and all tables after the operation on this run."""
-    corner = (touch.row[0, 0], lane.astype(touch.row.dtype))
+def touched_in(ways: int, run: Int[Array, ""], table: Int[Array, "row run"], touch: Touch):
+    """Return whether the table of run `run` holds the block, and all tables after the operation on this run."""
+    corner = (touch.row[0, 0], run.astype(touch.row.dtype))
     found, after = brought_to_front(jax.lax.dynamic_slice(table, corner, (ways, 1)), touch)
     changes = touch.touched | touch.drops
     return found & changes, jax.lax.dynamic_update_slice(table, after, corner)

@@ -159,7 +159,7 @@ class Distributions(NamedTuple):
         chance = np.sqrt(HEIGHTS * (1 - HEIGHTS) / members.sum(axis=1)[:, None])
         return cls(members, measured, np.hypot(chance * slope, FINEST))
 
-    def apart(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "class_height lane"]:
+    def apart(self, service: Float[ndarray, "request run"]) -> Float[ndarray, "class_height run"]:
         """Return the differences between modelled and measured quantiles, in standard deviations (`noise`)."""
         off = [
             (_at_heights(service[one]) - measured[:, None]) / noise[:, None]
@@ -167,7 +167,7 @@ class Distributions(NamedTuple):
         ]
         return np.concatenate(off)
 
-    def demerit(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "lane"]:
+    def demerit(self, service: Float[ndarray, "request run"]) -> Float[ndarray, "run"]:
         """Return the root mean square of the demerits of all classes, in seconds, weighted by numbers of requests."""
         far = self.apart(service).reshape(*self.noise.shape, -1) * self.noise[..., None]
         return np.sqrt(np.average((far**2).mean(axis=1), axis=0, weights=self.members.sum(axis=1)))
@@ -302,7 +302,7 @@ def _chosen(
 
     halves = [against.part(half, took) for half in (slice(0, len(trace) // 2), slice(len(trace) // 2, None))]
 
-    def distance(facts: dict[str, Any]) -> Float[ndarray, "part lane"]:
+    def distance(facts: dict[str, Any]) -> Float[ndarray, "part run"]:
         """Return the demerit over the log, and over each half of the log, in seconds."""
         tell()
         service = buffered_service(trace, drive, electronics._replace(buffer=best._replace(**facts)))

@@ -166,7 +166,7 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
     return _beside(trace, drive, {"measured": measured, "service": service}, {"model": model})
 
 
-def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics) -> Float[np.ndarray, "request lane"]:
+def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics) -> Float[np.ndarray, "request run"]:
     """Return the service times of a stream in the model of `buffered_stream`, for one or more sets of electronics.
 
     Parameters

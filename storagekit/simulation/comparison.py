@@ -22,7 +22,7 @@ from storagekit.simulation.provisioning import MOST, fewest, provided
 from storagekit.simulation.quantiles import OF_ALL_SEEDS
 from storagekit.simulation.run_length import Extent, extent
 from storagekit.simulation.standard_measures import beside
-from storagekit.simulation.time_series import compile_lanes, measured_lanes
+from storagekit.simulation.time_series import compile_runs, measured_runs
 from storagekit.workload import AbstractArrivals, recorded, wrapped
 from storagekit.workload.trace import RequestTrace
 
@@ -159,7 +159,7 @@ def _programs(
 
     def program(scenario: Scenario) -> Callable[[], None]:
         first = _together(seeds)[0]
-        return lambda: compile_lanes(provided([scenario], _rungs(scenario)[0]), first, measures, padded=False)
+        return lambda: compile_runs(provided([scenario], _rungs(scenario)[0]), first, measures, padded=False)
 
     return {signature(scenario): program(scenario) for scenario in scenarios}
 
@@ -207,13 +207,13 @@ def _seeds(
     parts, waited, left = [], 0.0, len(seeds)
     for some in _together(seeds):
         used = min(len(some), left)
-        found = measured_lanes(scenarios, some, length, measures, padded=False, quiet=True)
+        found = measured_runs(scenarios, some, length, measures, padded=False, quiet=True)
         # its quantiles of all seeds would be those of some seeds
-        parts.append(found.data.drop_vars(OF_ALL_SEEDS, errors="ignore").isel(lane=slice(0, used)))
+        parts.append(found.data.drop_vars(OF_ALL_SEEDS, errors="ignore").isel(run=slice(0, used)))
         waited += float(found.waited[:used].sum())
         bar.update(used)
         left -= used
-    return xr.concat(parts, dim="lane").rename(lane="seed").assign_coords(seed=list(seeds)), waited
+    return xr.concat(parts, dim="run").rename(run="seed").assign_coords(seed=list(seeds)), waited
 
 
 def _count(asked: RequestTrace | AbstractArrivals, requests: int | None) -> int:

@@ -22,7 +22,7 @@ from storagekit.simulation.measures import Measure
 from storagekit.simulation.provisioning import Roomed, groups, provided, rungs
 from storagekit.simulation.run_length import Extent
 from storagekit.simulation.standard_measures import beside
-from storagekit.simulation.time_series import measured_lanes, of_points
+from storagekit.simulation.time_series import measured_runs, of_points
 
 # The smallest number of runs of a shard. These runs take seconds, so that a few runs of padding matter little.
 LEAST = 512
@@ -69,7 +69,7 @@ class ShardGroup:
         The scenarios of the points, all with the same number of drives.
     rungs : tuple of int
         Numbers of slots to try.
-    lanes : int
+    runs : int
         Number of runs of all points of the structure.
     """
 
@@ -77,7 +77,7 @@ class ShardGroup:
     members: tuple[int, ...]
     scenarios: tuple[Scenario, ...]
     rungs: tuple[int, ...]
-    lanes: int
+    runs: int
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def pieces(group: ShardGroup, wanted: Set[int], seeds: int) -> Iterator[ShardGro
     ShardGroup
         The next shard.
     """
-    each = max(1, max(LEAST, width(group.lanes)) // seeds)
+    each = max(1, max(LEAST, width(group.runs)) // seeds)
     indices = [index for index, member in enumerate(group.members) if member in wanted]
     for first in range(0, len(indices), each):
         some = indices[first : first + each]
@@ -165,7 +165,7 @@ def run(
     ----------
     scenario : Scenario
         The scenario, or a stacked scenario.
-    key : array of uint32, shape `[2, lane]`, or `[2]` for a single run
+    key : array of uint32, shape `[2, run]`, or `[2]` for a single run
         Keys of the runs.
     amount : float
         Value that the sum `by` must reach in every run, in the unit of the sum.
@@ -213,7 +213,7 @@ def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Do
     began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
     for slots in piece.rungs:
         some = provided([piece.scenarios[index] for index in left], slots)
-        data, waited = _batch(some, piece.lanes, asked, quiet)
+        data, waited = _batch(some, piece.runs, asked, quiet)
         over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.rungs[-1]))
         found.append((left[over], data.isel(point=over), np.asarray(waited)[over], np.full(over.size, slots)))
         left = np.delete(left, over)
@@ -226,14 +226,14 @@ def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Do
     return Done(whole.isel(point=order), slots, waits, time.perf_counter() - began)
 
 
-def _batch(scenarios: list[Scenario], lanes: int, asked: SweepSettings, quiet: bool) -> Roomed:
+def _batch(scenarios: list[Scenario], runs: int, asked: SweepSettings, quiet: bool) -> Roomed:
     seeds, points = asked.seeds, len(scenarios)
-    data, waited = measured_lanes(scenarios, seeds, asked.extent, asked.measures, among=lanes, quiet=quiet)
+    data, waited = measured_runs(scenarios, seeds, asked.extent, asked.measures, among=runs, quiet=quiet)
     folded = data.assign_coords(
-        point=("lane", np.repeat(np.arange(points), len(seeds))),
-        seed=("lane", np.tile(np.arange(len(seeds)), points)),
+        point=("run", np.repeat(np.arange(points), len(seeds))),
+        seed=("run", np.tile(np.arange(len(seeds)), points)),
     )
-    unfolded = folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
+    unfolded = folded.set_index(run=["point", "seed"]).unstack("run").drop_vars("point")
     # variables without a dimension for seeds
     common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.extent)}
     return Roomed(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))

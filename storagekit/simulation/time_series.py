@@ -41,16 +41,16 @@ class Measured(NamedTuple):
     Parameters
     ----------
     data : Dataset
-        The measures, with a dimension `lane` for the runs.
-    waited : array of float64, shape `[lane]`
+        The measures, with a dimension `run` for the runs.
+    waited : array of float64, shape `[run]`
         Number of arrivals of each run that waited for a slot, including arrivals during the warm-up.
     """
 
     data: xr.Dataset
-    waited: Float[np.ndarray, "lane"]
+    waited: Float[np.ndarray, "run"]
 
 
-def measured_lanes(
+def measured_runs(
     scenarios: Sequence[Scenario],
     seeds: Sequence[int],
     extent: Extent,
@@ -99,15 +99,15 @@ def measured_lanes(
     first = 0
     for part, keys, used in batches(merged, key, padded, len(seeds), among):
         courses.append(Course(part, keys, used, record, extent))
-        lanes = sum(course.used for course in courses)
-        if lanes % len(seeds) == 0:
-            points = _Points(courses, len(seeds), bricks[first : first + lanes], extent, measures)
+        runs = sum(course.used for course in courses)
+        if runs % len(seeds) == 0:
+            points = _Points(courses, len(seeds), bricks[first : first + runs], extent, measures)
             found.append(points.measured(quiet))
-            courses, first = [], first + lanes
-    return Measured(xr.concat([one.data for one in found], dim="lane"), np.concatenate([one.waited for one in found]))
+            courses, first = [], first + runs
+    return Measured(xr.concat([one.data for one in found], dim="run"), np.concatenate([one.waited for one in found]))
 
 
-def compile_lanes(
+def compile_runs(
     scenarios: Sequence[Scenario],
     seeds: Sequence[int],
     measures: Sequence[Measure],
@@ -115,7 +115,7 @@ def compile_lanes(
     padded: bool = True,
     among: int | None = None,
 ) -> None:
-    """Compile the program that `measured_lanes` runs for the same arguments, without running it.
+    """Compile the program that `measured_runs` runs for the same arguments, without running it.
 
     Parameters
     ----------
@@ -214,8 +214,8 @@ class Course:
             self._told.append((mine, codes[:, :, 0, : self.used].copy()))
             progress(float(self._done.min()))
 
-    def told(self) -> tuple[Tally, UInt16[np.ndarray, "chunk event lane"]]:
-        """Return the sums `[chunk, row, lane]` and the codes of the completions `[chunk, event, lane]` so far."""
+    def told(self) -> tuple[Tally, UInt16[np.ndarray, "chunk event run"]]:
+        """Return the sums `[chunk, row, run]` and the codes of the completions `[chunk, event, run]` so far."""
         if len(self._told) > 1:
             tallies, codes = zip(*self._told, strict=True)
             joined = {name: np.concatenate([tally[name] for tally in tallies]) for name in tallies[0]}
@@ -231,7 +231,7 @@ class _Points:
     ):
         self.courses, self.seeds, self.bricks, self.extent, self.measures = courses, seeds, bricks, extent, measures
         ends = np.cumsum([course.used for course in courses])
-        self.lanes = [slice(end - course.used, end) for course, end in zip(courses, ends, strict=True)]
+        self.runs = [slice(end - course.used, end) for course, end in zip(courses, ends, strict=True)]
         # for each run: the end and the beginning of its measured part, and the half-widths of its intervals
         self.amount = np.full(len(bricks), float(extent.amount))
         self.warm_up = np.zeros(len(bricks))
@@ -260,7 +260,7 @@ class _Points:
     def _data(self) -> xr.Dataset:
         by = self.extent.by
         bins = []
-        for course, mine in zip(self.courses, self.lanes, strict=True):
+        for course, mine in zip(self.courses, self.runs, strict=True):
             tally, codes = course.told()
             measured_part = kept(tally, self.warm_up[mine], self.amount[mine], by)
             bins.append(binned(codes, measured_part, _streams(self.measures)))
@@ -268,30 +268,30 @@ class _Points:
             from_bins(np.concatenate(bins, axis=2), self.seeds)
         )
         told = {"units": "1" if by == "completed" else "s", "long_name": "length of the warm-up"}
-        data["warm_up"] = ("lane", self.warm_up, told)
+        data["warm_up"] = ("run", self.warm_up, told)
         for name, width in self.narrow.items():
             told = {"units": "1", "long_name": f"half-width of the 95% interval of {name}, as a fraction of its mean"}
-            data[half_width_of(name)] = ("lane", width, told)
+            data[half_width_of(name)] = ("run", width, told)
         return data
 
     def _sums(self, warm_up: float | None = None) -> Tally:
         """Return the sums of every run after its warm-up, or after `warm_up` if it is given."""
         parts = []
-        for course, mine in zip(self.courses, self.lanes, strict=True):
+        for course, mine in zip(self.courses, self.runs, strict=True):
             since = self.warm_up[mine] if warm_up is None else warm_up
             parts.append(counted(course.told()[0], since, self.amount[mine], self.extent.by))
         return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
 
     def _stretches(
-        self, names: Sequence[str], count: int, low: Float[np.ndarray, "lane"], high: Float[np.ndarray, "lane"]
-    ) -> dict[str, Float[np.ndarray, "count row lane"]]:
+        self, names: Sequence[str], count: int, low: Float[np.ndarray, "run"], high: Float[np.ndarray, "run"]
+    ) -> dict[str, Float[np.ndarray, "count row run"]]:
         parts = [
             stretched(course.told()[0], names, count, low[mine], high[mine], self.extent.by)
-            for course, mine in zip(self.courses, self.lanes, strict=True)
+            for course, mine in zip(self.courses, self.runs, strict=True)
         ]
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 
-    def _to_leave_out(self, amount: float) -> Float[np.ndarray, "lane"]:
+    def _to_leave_out(self, amount: float) -> Float[np.ndarray, "run"]:
         """Return the warm-up of each run. It is given, or it is determined from all seeds of the run's point."""
         if self.extent.warm_up is not None:
             return np.full(len(self.bricks), float(self.extent.warm_up))
@@ -305,7 +305,7 @@ class _Points:
         cut = np.repeat(shares, self.seeds) * amount
         return np.ceil(cut) if self.extent.by == "completed" else cut
 
-    def _precise(self, precision: Precision, going: Bool[np.ndarray, "lane"]) -> Bool[np.ndarray, "lane"]:
+    def _precise(self, precision: Precision, going: Bool[np.ndarray, "run"]) -> Bool[np.ndarray, "run"]:
         """Return a mask of the runs whose point has intervals that are as narrow as requested.
 
         The half-widths are stored for the runs marked in `going`.
@@ -326,7 +326,7 @@ class _Points:
         return reached
 
 
-def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[np.ndarray, "point"]:
+def _half_width(values: Float[np.ndarray, "*more run"], samples: int) -> Float[np.ndarray, "point"]:
     """Return the half-width of the 95% interval of the mean over `samples` samples, divided by the mean.
 
     The samples vary fastest along the last axis. If a point has several values, such as one for each brick, the result

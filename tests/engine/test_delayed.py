@@ -423,5 +423,5 @@ def test_the_table_of_a_batch_element_equals_the_table_of_its_single_run():
     alone = pending(state, past.placement)
     batch = jax.tree.map(lambda leaf: np.stack([np.zeros_like(leaf), leaf], axis=-1), state)
     assert len(alone.number) > 2 and np.all(np.diff(alone.order[alone.order > 0]) > 0)
-    for ours, theirs in zip(alone, pending(batch, past.placement, lane=1), strict=True):
+    for ours, theirs in zip(alone, pending(batch, past.placement, run=1), strict=True):
         np.testing.assert_array_equal(ours, theirs)

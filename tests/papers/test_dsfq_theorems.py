@@ -41,7 +41,7 @@ def of_one(threads, burst, **numbers) -> Settings:
 
 
 def log_of(settings: Settings, chunks: int = 16, seed: int = 3):
-    return theorems.all_lanes(total(settings), np.tile(keys([seed]), (1, len(settings))), chunks)
+    return theorems.all_runs(total(settings), np.tile(keys([seed]), (1, len(settings))), chunks)
 
 
 def sent_by(log, stream: int) -> tuple[np.ndarray, np.ndarray]:
@@ -207,7 +207,7 @@ def test_a_share_above_the_minimum_is_not_guaranteed():
     generator = np.random.default_rng(0)
     settings = drawn(generator, 64)
     part = settings.weights / settings.weights.sum(axis=0)
-    log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 64), 16)
+    log = theorems.all_runs(total(settings), theorems.key_of(SMALL, 64), 16)
     assert promises.fallen(settings, log, part).max() > 1
 
 
@@ -215,7 +215,7 @@ def test_devices_are_never_idle_with_a_backlog():
     data = promises.busy(SMALL)
     assert int(data.events.sum()) > 10_000 and int(data.free.sum()) == 0
     settings = drawn(np.random.default_rng(0), 64)
-    log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 64), 4)
+    log = theorems.all_runs(total(settings), theorems.key_of(SMALL, 64), 4)
     # with a depth larger by one, one place would be free
     waits, free = promises.left_free(replace(settings, depth=settings.depth + 1), log)
     assert (waits & free).any()

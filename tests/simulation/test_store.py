@@ -43,7 +43,7 @@ def whole() -> xr.Dataset:
 def pairs(monkeypatch):
     """Use pieces of two points with eight seeds."""
     monkeypatch.setattr(piecewise, "LEAST", 1)
-    monkeypatch.setattr(piecewise, "width", lambda lanes: 16)
+    monkeypatch.setattr(piecewise, "width", lambda runs: 16)
 
 
 def counts(data: xr.Dataset) -> tuple[int, int]:
@@ -257,7 +257,7 @@ AXES = {"depth": list(range(1, %(depths)d + 1)), "read_share": [number / %(share
 EFFORT = {"seeds": 2, "requests": %(requests)d}
 if __name__ == "__main__":
     if sys.argv[2:]:
-        shards.LEAST, shards.width = 1, lambda lanes: int(sys.argv[2])
+        shards.LEAST, shards.width = 1, lambda runs: int(sys.argv[2])
     sk.sweep(build, AXES, **EFFORT, store=sys.argv[1])
 """
 

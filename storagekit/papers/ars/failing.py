@@ -228,9 +228,9 @@ def _asking(
     # Requests enter in the order of their numbers.
     asked = [nodes[nodes != NO_REQUEST] for nodes in kept.nodes.T]
     taken = [np.full(len(nodes), np.nan) for nodes in asked]
-    for lane, its in enumerate(taken):
-        left = kept.completed[:, lane] != NO_REQUEST
-        its[kept.completed[left, lane]] = kept.response[left, lane]
+    for run, its in enumerate(taken):
+        left = kept.completed[:, run] != NO_REQUEST
+        its[kept.completed[left, run]] = kept.response[left, run]
     until = min(int(np.argmax(np.isnan([*its, np.nan]))) for its in taken) // STRETCH * STRETCH
     nodes, response = (np.stack([one[:until] for one in runs]) for runs in (asked, taken))
     return tuple(one.reshape(len(seeds), -1, STRETCH).mean(axis=-1) for one in (nodes, response))

@@ -14,7 +14,7 @@ from storagekit.papers.dsfq.drawing import changed, constructed
 from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, Settings, total
-from storagekit.papers.dsfq.theorems import all_lanes, made
+from storagekit.papers.dsfq.theorems import all_runs, made
 from storagekit.papers.dsfq.watching import Watched
 from storagekit.simulation import described
 
@@ -100,7 +100,7 @@ def first(log: Watched, events: int) -> Watched:
 
 
 def _run(settings: Settings, seed: int) -> Watched:
-    return all_lanes(total(settings), np.tile(keys([seed]), (1, len(settings))), CHUNKS)
+    return all_runs(total(settings), np.tile(keys([seed]), (1, len(settings))), CHUNKS)
 
 
 def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:

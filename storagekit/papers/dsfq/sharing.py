@@ -478,14 +478,14 @@ def _sharing(threads: int, coordinators: int, delay: AbstractDelay | None, on_a:
 def _behind(scenarios: Sequence[Scenario], effort: ShareEffort) -> list[float]:
     """Return, for one run of each scenario, the variable `behind` of `fig12`."""
     pieces = list(logs(scenarios, [effort.first_seed], effort.seconds, backlog=True))
-    return [_fallen(_lane(pieces, lane, effort.seconds)) for lane in range(len(scenarios))]
+    return [_fallen(_run(pieces, run, effort.seconds)) for run in range(len(scenarios))]
 
 
-def _lane(pieces: Sequence[Timed], lane: int, seconds: float) -> Timed:
-    """Return the log of the run `lane`, up to the end of the run; other runs of its batch may take longer."""
-    mine = [piece for piece in pieces if piece.lanes.start <= lane < piece.lanes.stop]
-    more = 1 + sum(bool(piece.end[-1, lane - piece.lanes.start] < seconds) for piece in mine)
-    here = slice(lane - mine[0].lanes.start, lane - mine[0].lanes.start + 1)
+def _run(pieces: Sequence[Timed], run: int, seconds: float) -> Timed:
+    """Return the log of the run `run`, up to the end of the run; other runs of its batch may take longer."""
+    mine = [piece for piece in pieces if piece.runs.start <= run < piece.runs.stop]
+    more = 1 + sum(bool(piece.end[-1, run - piece.runs.start] < seconds) for piece in mine)
+    here = slice(run - mine[0].runs.start, run - mine[0].runs.start + 1)
     return together([Timed(here, *jax.tree.map(lambda part: part[..., here], tuple(one[1:]))) for one in mine[:more]])
 
 

@@ -34,7 +34,7 @@ def headings(spec: dict) -> list[str]:
 
 def test_figure_4_has_every_bar_in_milliseconds(reads):
     spec = draw.fig4(interval(reads)).to_dict()
-    bars = drawn(spec, "place", "protocol", "mean")
+    bars = drawn(spec, "label", "protocol", "mean")
     assert set(bars) == set(itertools.product(reads.volume.values, COMPARED))
     mean = 1e3 * float(reads.response.sel(protocol="ARS", volume="both").mean())
     assert bars["both", "ARS"] == pytest.approx(mean)
@@ -46,7 +46,7 @@ def test_a_user_defined_protocol_has_a_separate_bar_and_colour(reads):
     own = interval(reads.assign_coords(protocol=names))
     figure6 = own[["response"]].rename(response="request_rate", volume="mix")
     for spec in (draw.fig4(own).to_dict(), draw.fig6(figure6).to_dict()):
-        assert {name for _, name, _ in drawn(spec, "place", "protocol", "mean", "mean")} == set(names)
+        assert {name for _, name, _ in drawn(spec, "label", "protocol", "mean", "mean")} == set(names)
         scale = next(one for one in parts(spec, "scale") if "mine" in one.get("domain", []))
         assert len(set(scale["range"])) == len(scale["domain"]) == len(names)
 
@@ -75,12 +75,12 @@ def test_bars_of_overloaded_protocols_are_left_out_with_a_note(both):
     response = both.response.copy(deep=True)
     response.loc["Randomized", "Financial"] = np.nan
     spec = draw.fig5(interval(both.assign(response=response))).to_dict()
-    assert ("Financial", "Randomized") not in drawn(spec, "place", "protocol", "mean")
+    assert ("Financial", "Randomized") not in drawn(spec, "label", "protocol", "mean")
     assert "overloaded" in list(parts(spec, "value")) and "a stand-in" in heading(spec)
 
 
 def test_figure_6_has_requests_a_second(throughput):
-    bars = drawn(draw.fig6(interval(throughput)).to_dict(), "place", "protocol", "mean")
+    bars = drawn(draw.fig6(interval(throughput)).to_dict(), "label", "protocol", "mean")
     assert bars["Reads only", "Central"] == pytest.approx(
         float(throughput.request_rate.sel(protocol="Central", mix="reads").mean())
     )
@@ -100,7 +100,7 @@ def test_sizes_of_buffers_are_in_megabytes():
     rate = xr.DataArray(np.arange(1, 19.0).reshape(3, 2, 3), dims=[*axes, "seed"], coords=axes)
     bars = drawn(
         draw.buffers(interval(rate.to_dataset(name="request_rate")).assign_attrs(unlimited=UNLIMITED)).to_dict(),
-        "place",
+        "label",
         "protocol",
         "mean",
     )
@@ -146,10 +146,10 @@ def resting() -> xr.Dataset:
 
 def test_equal_names_the_nodes(resting):
     spec = draw.equal(interval(resting)).to_dict()
-    bars = drawn(spec, "place", "node", "mean")
+    bars = drawn(spec, "label", "node", "mean")
     assert set(bars) == set(itertools.product(["0.1 s", "1 s"], [NAMES[node] for node in (1, 2, 3)]))
     # the kinds of views of the windows
-    means = [row["mean"] for row in rows(spec) if row.get("node") == NAMES[1] and row["place"] == "1 s"]
+    means = [row["mean"] for row in rows(spec) if row.get("node") == NAMES[1] and row["label"] == "1 s"]
     assert float(resting.outstanding.sel(views="own", window=1.0, node=1).mean()) in means
 
 
