@@ -65,7 +65,7 @@ def start_on_each(drives: Sequence[Drive], sector: Int[Array, "*row"], count: In
     shapes = [drive.geometry for drive in drives]
     each = jnp.arange(len(drives), dtype=jnp.int32).reshape((-1,) + (1,) * sector.ndim)
     zone = zones_numbered(shapes, zone_number(shapes, each, sector[None]))
-    start = zone.track(sector[None])
+    start = zone.location(sector[None])
     tracks = _packed(start, drives)
     return Starts(sector, count, tuple(Start(tracks[kind], start.angle[kind]) for kind in range(len(drives))))
 
@@ -79,7 +79,7 @@ def start_on_one(
     """Return the start of each request on a drive of kind `kind`."""
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, zone_number(shapes, kind, sector))
-    start = zone.track(sector)
+    start = zone.location(sector)
     return Starts(sector, count, (Start(_packed(start, drives), start.angle),))
 
 
