@@ -65,9 +65,9 @@ class FittedElectronics(NamedTuple):
         ]
         columns = (table[name].values for name in ("parameter", "start", "fitted", "standard_error", "identified"))
         for name, start, fitted, error, identified in zip(*columns, strict=True):
-            told = f" +- {error / MS:.4f} ms" if identified else " ms  not identified"
+            text = f" +- {error / MS:.4f} ms" if identified else " ms  not identified"
             was = f"  (was {start / MS:.4f})" if fitted != start else ", unchanged"
-            lines.append(f"{name:<32} {fitted / MS:9.4f}{told}{was}")
+            lines.append(f"{name:<32} {fitted / MS:9.4f}{text}{was}")
         was, is_now = (table.attrs[f"demerit_{name}"] / MS for name in ("start", "fitted"))
         return "\n".join([*lines, f"demerit on this log: {is_now:.3f} ms (was {was:.3f})"])
 

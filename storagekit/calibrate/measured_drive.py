@@ -372,8 +372,8 @@ def _through(drive: OneKind, accesses: MeasuredAccess) -> tuple[Array, Array, Ar
         service = access.before + positioning.total + access.crossing
         # Separate terms: the rounded sum would lose the fraction of a turn after a long pause.
         phase = phase + drive.drift(service) + drive.drift(access.think)
-        told = (access.before + positioning.seek, positioning.rotation, access.crossing)
-        return (access.target.end, phase - jnp.floor(phase)), told
+        times = (access.before + positioning.seek, positioning.rotation, access.crossing)
+        return (access.target.end, phase - jnp.floor(phase)), times
 
     first = jax.tree.map(lambda column: column[0], accesses.target)
     start = (Arm(first.cylinder, first.head), jnp.float32(0))

@@ -38,10 +38,10 @@ def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
     drawn = alt.hconcat(*panels, spacing=36).resolve_scale(color="independent", shape="independent")
     seeds = summary.attrs.get("replications", 1)
     where = summary.attrs.get("trace")
-    told = f"The runs have {seeds} seeds. Whiskers are 95% intervals over the seeds." + (
+    caption = f"The runs have {seeds} seeds. Whiskers are 95% intervals over the seeds." + (
         f" The trace is {where.rsplit('/', 1)[-1]}." if where else ""
     )
-    return finished(drawn, "Response times of the schemes", _finding(summary, warned or []), told)
+    return finished(drawn, "Response times of the schemes", _finding(summary, warned or []), caption)
 
 
 def _finding(summary: xr.Dataset, warned: list[str]) -> str:

@@ -133,9 +133,9 @@ def show(
     if as_json:
         listed = {name: zones[name].values.tolist() for name in zones}
         per_zone = [dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)]
-        told: dict[str, Any] = {"name": model.name} | words | _plain(found) | {"zones": per_zone}
-        told["electronics"] = None if electronics is None else electronics_facts(electronics)
-        print(json.dumps(told | {"charts": written}, indent=1))
+        facts: dict[str, Any] = {"name": model.name} | words | _plain(found) | {"zones": per_zone}
+        facts["electronics"] = None if electronics is None else electronics_facts(electronics)
+        print(json.dumps(facts | {"charts": written}, indent=1))
         return
     print("\n".join([model.name, *_lines(found), "", *_electronics_lines(electronics), "", *_zone_lines(zones)]))
     for label, text in words.items():
@@ -175,8 +175,8 @@ def check(
         key = f"{trace.name.partition('.')[0]}_service_times"
         written = _written(charts, {key: draw.service_times(distributions(stream))})
     if as_json:
-        told = {"trace": stream.attrs["trace"], "drive": stream.attrs["drive"], "model": modelled(stream)}
-        print(json.dumps(told | {"classes": _classes(found), "charts": written}, indent=1))
+        facts = {"trace": stream.attrs["trace"], "drive": stream.attrs["drive"], "model": modelled(stream)}
+        print(json.dumps(facts | {"classes": _classes(found), "charts": written}, indent=1))
         return
     print(f"{stream.attrs['trace']}, simulated with the model of {stream.attrs['drive']}")
     print(fill(f"model: {modelled(stream)}", 110, subsequent_indent="  "), end="\n\n")
@@ -328,15 +328,15 @@ def _known(drive: str) -> "tuple[Drive, Electronics | None, dict[str, str]]":
 def _plain(found: "DatasheetFigures") -> dict[str, float]:
     """Return the data-sheet values by names that include their units."""
     ms = {"revolution", "track_seek", "average_seek", "full_seek", "head_switch", "write_settle", "overhead"}
-    told = {}
+    figures = {}
     for name, value in found._asdict().items():
         if name == "capacity":
-            told["capacity_bytes"] = value
+            figures["capacity_bytes"] = value
         elif name.endswith("_rate"):
-            told[f"{name}_bytes_per_s"] = value
+            figures[f"{name}_bytes_per_s"] = value
         else:
-            told[f"{name}_ms" if name in ms else name] = value * _MS if name in ms else value
-    return told
+            figures[f"{name}_ms" if name in ms else name] = value * _MS if name in ms else value
+    return figures
 
 
 def _lines(found: "DatasheetFigures") -> list[str]:
@@ -402,15 +402,15 @@ def _zone_lines(zones) -> list[str]:
 
 def _classes(found) -> dict[str, dict[str, float | int | None]]:
     """Return the values that `check` prints for each class of requests. Times are in ms."""
-    told = {}
+    facts = {}
     for kind in found.kind.values.tolist():
         one = found.sel(kind=kind)
         times = {f"{name}_ms": float(one[name]) * _MS for name in ("measured", "modelled", "demerit")}
         numbers = times | {"share_of_mean": float(one.share)}
-        told[kind] = {"requests": int(one.requests)} | {
+        facts[kind] = {"requests": int(one.requests)} | {
             name: None if math.isnan(value) else value for name, value in numbers.items()
         }
-    return told
+    return facts
 
 
 def _check_lines(found) -> list[str]:

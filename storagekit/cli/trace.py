@@ -271,12 +271,12 @@ def dispatcher_of(name: str, latency: float, speeds: list[float], service: Calla
     """
     from storagekit.cli.catalogue import dispatchers
 
-    told = {
+    arguments = {
         "dsptf": lambda: (latency,),
         "weighted-hashing": lambda: (speeds,),
         "least-completion": lambda: (service(),),
     }
-    return chosen("dispatch", name, dispatchers())(*told.get(name, tuple)())
+    return chosen("dispatch", name, dispatchers())(*arguments.get(name, tuple)())
 
 
 def service_of(drive, size: float, speeds: list[float]) -> tuple[float, ...]:

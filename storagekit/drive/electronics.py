@@ -342,7 +342,7 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
         "extra_disconnect" if name == "extra" else name: group for name, group in known._asdict().items() if group
     }
 
-    def told(group: Any) -> dict[str, Any]:
+    def facts(group: Any) -> dict[str, Any]:
         kinds, usual = group.__annotations__, group._field_defaults
         return {
             _written(name, kinds[name]): value / MS if _timed(name, kinds[name]) else value
@@ -350,7 +350,7 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
             if name not in usual or value != usual[name]
         }
 
-    return {name: told(group) for name, group in groups.items()}
+    return {name: facts(group) for name, group in groups.items()}
 
 
 # Limits of a buffer's parameters: counts far above the counts of any drive (4,096 segments, 8 GB), the highest

@@ -258,8 +258,8 @@ def execute(
         If no event can happen any more, or if a sum is not finite.
     """
     runner = Runner(scenario, key, Record() if record is None else record)
-    told = list(steps(runner, amount, progress, by=by))
-    return Outcome(_join([tally for tally, _ in told]), _flat(_join([kept for _, kept in told])))
+    parts = list(steps(runner, amount, progress, by=by))
+    return Outcome(_join([tally for tally, _ in parts]), _flat(_join([kept for _, kept in parts])))
 
 
 @validate

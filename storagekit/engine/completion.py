@@ -305,10 +305,10 @@ def _end_of_enough(
     """
     drives = state.drives
     drive = row_index(scenario.system.drives, drives.free)
-    told = (drives.last == number) & bit_is_set(counted, scenario.system.placement.part_on(drive, location))
+    reported = (drives.last == number) & bit_is_set(counted, scenario.system.placement.part_on(drive, location))
     # the drives of all other ended parts have since reported the ends of later accesses
-    still = needed - (ended - count(told))
-    end = nth_least(jnp.where(told, drives.free, jnp.inf), still)
+    still = needed - (ended - count(reported))
+    end = nth_least(jnp.where(reported, drives.free, jnp.inf), still)
     return jnp.where(still > 0, end, jnp.inf)
 
 

@@ -449,8 +449,8 @@ class Runner:
         if so_far > MOST_WHOLE - count * CHUNK:
             raise InputError(f"{so_far} requests in one run: at most {MOST_WHOLE} are possible; use several seeds")
         with addressed(self.wide), uncollected():
-            self.run, told = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
-        return jax.tree.map(np.asarray, told)
+            self.run, sums = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
+        return jax.tree.map(np.asarray, sums)
 
 
 @contextmanager

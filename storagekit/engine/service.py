@@ -83,8 +83,8 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], cert
     written = certain & (pick(slots.number, slot) == number) & ~pick(slots.reads_now, slot)
     delayed = system.write.ends_delayed(state.write, which)
     written = written if delayed is None else written & ~delayed
-    told = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
-    ended = AccessEnded(which, slot, number, replica, location, arrival_time, placement, certain, written, *told)
+    facts = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
+    ended = AccessEnded(which, slot, number, replica, location, arrival_time, placement, certain, written, *facts)
     state = count_end(scenario, notify(scenario, state, "on_access_ended", ended), which, certain)
     state = _write_next(scenario, state, which, certain)
     if not system.write.leaves:
@@ -309,10 +309,10 @@ def choose(
     given_up = jnp.where(decision.rival_yields, bit(decision.rival), jnp.uint32(0))
     where = (best.slot, chosen.part, chosen.location, system.placement)
     taken = AccessStarted(*where, chosen.read, kept, planner, distance, given_up, chosen.delayed)
-    return notify(scenario, state, "on_access_started", taken), _told(scenario, slots, best, claim, decision)
+    return notify(scenario, state, "on_access_started", taken), _report_of(scenario, slots, best, claim, decision)
 
 
-def _told(
+def _report_of(
     scenario: Scenario, slots: Slots, best: Best, claim: Bid, decision: Decision
 ) -> dict[str, Bool[Array, "1 *batch"] | Int[Array, "1 *batch"]]:
     """Return the fields of the report for a choice. slots: slots before the choice."""

@@ -399,15 +399,15 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewh
         return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
     opening = scenario.arrivals.at_start(row_index(system.slots, phase))
-    told_apart = scenario.arrivals.told_apart
+    stores_streams = scenario.arrivals.stores_streams
     return Slots(
         number=slot(NO_REQUEST, jnp.int32),
         location=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
         asynchronous=slot(False, bool),
-        stream=slot(0, jnp.int32) if told_apart else None,
-        client=slot(0, jnp.int32) if told_apart else None,
-        sectors=slot(0, jnp.int32) if told_apart else None,
+        stream=slot(0, jnp.int32) if stores_streams else None,
+        client=slot(0, jnp.int32) if stores_streams else None,
+        sectors=slot(0, jnp.int32) if stores_streams else None,
         receiving=slot(0, jnp.int32),
         arrival_time=slot(0),
         sent=slot(0),
@@ -428,7 +428,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *batch"]) ->
     time, nothing = drive(0), drive(0, jnp.int32)
     arm = Arm(nothing, nothing)
     several, arbitration = scenario.system.placement.needs_several, scenario.system.arbitration
-    whose = nothing if scenario.arrivals.told_apart else None
+    whose = nothing if scenario.arrivals.stores_streams else None
     return Drives(
         wake=drive(jnp.inf),
         phase=phase,

@@ -109,8 +109,8 @@ def _delays(found: SharedBricks) -> str:
 def _table(found: SharedBricks) -> pd.DataFrame:
     columns = {}
     for policy in _POLICIES:
-        told = found.answers[policy]
-        columns[f"rate (MB/s), {WAYS[policy]}"] = [rate / _MB for rate in told.rates.values()]
+        answer = found.answers[policy]
+        columns[f"rate (MB/s), {WAYS[policy]}"] = [rate / _MB for rate in answer.rates.values()]
         columns[f"response (ms), {WAYS[policy]}"] = [found.response(policy, name) / MS for name in STREAMS]
     return pd.DataFrame(columns, index=pd.Index(list(STREAMS), name="stream"))
 
@@ -119,8 +119,8 @@ def draw(found: SharedBricks) -> FilledBoard:
     """Return the chart of rates by stream and brick under both policies."""
     rows = [
         (WAYS[policy], name, BRICKS[brick], rate / _MB)
-        for policy, told in found.answers.items()
-        for name, share in told.shares.items()
+        for policy, answer in found.answers.items()
+        for name, share in answer.shares.items()
         for brick, rate in share.by_brick.items()
     ]
     return _CHART.filled(rows=pd.DataFrame(rows, columns=["way", "stream", "brick", "rate"]))

@@ -120,7 +120,7 @@ def _amounts(drive: str, _written: int) -> Amounts:
     )
 
 
-def told(answer: Beside) -> Said:
+def summary(answer: Beside) -> Said:
     """Return a text: the random and sequential performance of your drive, and a table of both drives."""
     yours, other = answer.drives.values()
     mine, its = yours.figures, other.figures
@@ -177,7 +177,7 @@ def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
     choice = drive_choice(other)
     given = {name: KNOWN.get(name, other) for name in choice.options}
     controls = {"yours": Line("Your drive", drive), "other": replace(choice, label="Other drive", options=given)}
-    return Board(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, told)
+    return Board(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, summary)
 
 
 PAGE = LabPage(
@@ -227,8 +227,8 @@ def sample(drive: str = NEARLINE, count: int = 2500, seed: int = 0) -> RequestTr
     asked = request_trace(np.cumsum(pause), none.astype(int), offset, size, reads, measured_response=none, think=pause)
     service = measured_stream(asked, true).service.values.astype(float)
     begins = np.append(0.0, np.cumsum(service + pause)[:-1])
-    told_times = np.maximum(service + draw_of.normal(0, NOISE, count), 0)
-    return request_trace(begins, none.astype(int), offset, size, reads, measured_response=told_times, think=pause)
+    reported_times = np.maximum(service + draw_of.normal(0, NOISE, count), 0)
+    return request_trace(begins, none.astype(int), offset, size, reads, measured_response=reported_times, think=pause)
 
 
 def log_of(log: str = "", drive: str = NEARLINE, seed: int = 0) -> RequestTrace:

@@ -89,7 +89,7 @@ def promised(
     return Promised(cluster, request, evenly(cluster, request))
 
 
-def told(answer: Promised) -> Said:
+def summary(answer: Promised) -> Said:
     """Return a text: the number of sessions, the best striping, the constraint, and the effect of the stripe unit."""
     even, best, rate = answer.even, answer.best, answer.request.rate
     sessions, agents, unit = (int(column[best]) for column in (even.sessions, even.shapes.agents, even.shapes.unit))
@@ -170,7 +170,7 @@ def board(
         "minutes": Slider("Minutes", minutes, 1, max(240, minutes), few=[minutes]),
         "kind": ChoiceControl("Sessions", {"read": False, "write": True}, value=kind, few=[kind]),
     }
-    return Board(_asked, lambda answer: draw.by_shape(answer.rows()), controls, told)
+    return Board(_asked, lambda answer: draw.by_shape(answer.rows()), controls, summary)
 
 
 def _asked(

@@ -86,7 +86,7 @@ def _width(disk: Disk, agents: int, size: float, rate: float, count: int) -> Wid
     return Width(count, limit, float(low[-1]), float(high[-1]), rates[:-1], low[:-1], high[:-1])
 
 
-def told(answer: StripingTimes) -> Said:
+def summary(answer: StripingTimes) -> Said:
     """Return a text: the recommended width, its response time, and the cost of striping."""
     best, alone, widest = answer.best, answer.widths[0], answer.widths[-1]
     rate = f"{answer.rate:g} requests/s"
@@ -125,7 +125,7 @@ def board(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate: flo
         ),
         "rate": Slider("Requests/s", rate, 1, max(1000, rate), few=sorted({10, 50, 100, 200, 400, rate})),
     }
-    return Board(_asked, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, told)
+    return Board(_asked, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, summary)
 
 
 def _asked(disk: Disk, agents: float, size_mb: float, rate: float) -> StripingTimes:

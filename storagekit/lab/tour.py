@@ -56,7 +56,7 @@ def board(
         "size_kb": StepsControl("Size (KB)", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
         "kind": ChoiceControl("Request", {"read": True, "write": False}, value=kind, few=[kind]),
     }
-    return Board(_asked, draw.request_way, controls, told)
+    return Board(_asked, draw.request_way, controls, summary)
 
 
 def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
@@ -72,7 +72,7 @@ PAGE = LabPage(
 )
 
 
-def told(way: xr.Dataset) -> Said:
+def summary(way: xr.Dataset) -> Said:
     """Return a text: the selected replica, the reason for the selection, and the times of the other replicas."""
     taken = int(way.taken)
     totals = way[list(PARTS)].to_dataarray("part").sum("part") / MS

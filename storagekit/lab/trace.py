@@ -164,7 +164,7 @@ def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics
             raise InputError(str(fault).replace(str(path), path.name)) from None
 
 
-def told(answer: Advised) -> Said:
+def summary(answer: Advised) -> Said:
     """Return a text with the recommendation for a trace, its characteristics, and the ranking."""
     found, plan = answer.found, answer.plan
     source = answer.trace.source
@@ -243,7 +243,7 @@ def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float =
         ),
         "tolerate": Slider("Failures to tolerate", 1, 0, 3, few=[1, 2]),
     }
-    return Board(_asked, _drawn, controls, told)
+    return Board(_asked, _drawn, controls, summary)
 
 
 def _drawn(answer: Advised) -> FilledBoard:

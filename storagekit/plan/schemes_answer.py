@@ -560,8 +560,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def _repr_html_(self) -> str:
         above = self._lines()
         # the table and the names of other schemes follow an empty line
-        told = above[: above.index("")] if "" in above else above
-        parts = [headline(told[1]), *(f"<p>{escape(line)}</p>" for line in (told[0], *told[2:]))]
+        head = above[: above.index("")] if "" in above else above
+        parts = [headline(head[1]), *(f"<p>{escape(line)}</p>" for line in (head[0], *head[2:]))]
         if self.ranking or self.refused:
             parts.append(html_table(*_rows(self.ranking or self.refused)))
         parts += [f"<p>{escape(line.strip())}</p>" for line in self._others()]

@@ -192,9 +192,9 @@ class Page:
         return provenance.whole(joint | dataset.attrs, exhibit, run)
 
     def _write_data(self, name: str, dataset: "xr.Dataset", attributes: Mapping[str, Any]) -> None:
-        told = dataset.drop_attrs(deep=False).assign_attrs(attributes)
+        described = dataset.drop_attrs(deep=False).assign_attrs(attributes)
         with replacing(self.folder / f"{name}.nc") as path:
-            told.to_netcdf(path, engine="h5netcdf", encoding=_packed(told))
+            described.to_netcdf(path, engine="h5netcdf", encoding=_packed(described))
         values = sum(variable.size for variable in dataset.data_vars.values())
         self._write_table(f"{name}.csv", _tidy(dataset) if values <= MOST_CSV else None, attributes)
 
@@ -212,8 +212,8 @@ class Page:
         heading = chart.to_dict().get("title") or ""
         parts = [heading] if isinstance(heading, str) else [heading.get("text", ""), heading.get("subtitle", "")]
         said = [" ".join(part) if isinstance(part, list) else part for part in parts]
-        told = [part.strip() for part in (*said, self._shows.get(f"{self.paper}.{name}", "")) if part]
-        sentences = [part if part.endswith((".", "?", "!")) else f"{part}." for part in told]
+        texts = [part.strip() for part in (*said, self._shows.get(f"{self.paper}.{name}", "")) if part]
+        sentences = [part if part.endswith((".", "?", "!")) else f"{part}." for part in texts]
         return " ".join(sentences) or name
 
     def _tell(self, name: str) -> None:

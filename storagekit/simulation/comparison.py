@@ -82,22 +82,22 @@ def compared(
         raise InputError("depth is for a trace; the arrivals have their own number of outstanding requests")
     count, numbers = _count(asked, requests), listed(seeds)
     length = extent(count, None, 0 if isinstance(asked, RequestTrace) else int(WARM_UP * count))
-    told = beside((*measures, _in_parts(count)))
+    wanted = beside((*measures, _in_parts(count)))
     scenarios = [Scenario(system, _arrivals(asked, system, scale, depth)) for system in schemes.values()]
     began = time.perf_counter()
     runs = tqdm(total=len(schemes) * len(numbers), desc="comparing", unit="run", delay=2, leave=False)
-    with runs as bar, compiled_ahead(_programs(scenarios, numbers, told)) as ready:
+    with runs as bar, compiled_ahead(_programs(scenarios, numbers, wanted)) as ready:
         found: list[xr.Dataset] = []
         for scenario in scenarios:
             ready(signature(scenario))
-            found.append(_with_slots(scenario, numbers, length, told, bar))
+            found.append(_with_slots(scenario, numbers, length, wanted, bar))
     data = xr.concat(found, dim=xr.IndexVariable("scheme", list(schemes)), join="outer")
-    data.attrs = provenance(scenarios, ["scheme"], numbers, length.told, time.perf_counter() - began)
+    data.attrs = provenance(scenarios, ["scheme"], numbers, length.facts, time.perf_counter() - began)
     if isinstance(asked, RequestTrace):
         data.attrs |= {"basis": "trace", "trace": asked.source.name, "scale": float(scale)}
         beyond = [wrapped(asked, _capacity(system)) for system in schemes.values()]
-        told = {"units": "1", "long_name": "fraction of the requests whose addresses wrap around"}
-        data["wrapped"] = ("scheme", beyond, told)
+        facts = {"units": "1", "long_name": "fraction of the requests whose addresses wrap around"}
+        data["wrapped"] = ("scheme", beyond, facts)
     # in a closed loop the drives are always busy
     data.attrs["closed_loop"] = int(_closed(asked) or depth is not None)
     return data

@@ -297,7 +297,7 @@ def sweep(
     most = max(scenario.system.drives for scenario in scenarios)
     data = grid(_sorted(found, most), axes).assign_coords(seed=list(asked.seeds))
     wall = time.perf_counter() - began
-    data.attrs = provenance(scenarios, axes, asked.seeds, asked.extent.told, wall) | shelf.told
+    data.attrs = provenance(scenarios, axes, asked.seeds, asked.extent.facts, wall) | shelf.facts
     data.attrs |= stopped_by(measured_for, data)
     return data
 

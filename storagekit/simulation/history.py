@@ -125,7 +125,7 @@ def history(
             scenarios, seeds, _rungs(scenarios, slots)
         )
     length = extent(requests, None, int(warm_up * requests))
-    told = provenance(scenarios, axes, seeds, length.told, time.perf_counter() - began)
+    facts = provenance(scenarios, axes, seeds, length.facts, time.perf_counter() - began)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     whole = {name: part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for name, part in sums.items()}
     split = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in sums.items()}
@@ -133,7 +133,7 @@ def history(
     of_piece = {**of_run, "piece": (np.arange(pieces) + 0.5) / pieces}
     parted = (measured(whole, bricks, asked), of_run), (measured(split, np.repeat(bricks, pieces), asked), of_piece)
     found = (grid(_along(data, dims), axes) for data, dims in parted)
-    return History(*(data.assign_attrs(told) for data in found))
+    return History(*(data.assign_attrs(facts) for data in found))
 
 
 def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
@@ -191,9 +191,9 @@ class _Sums(NamedTuple):
                 part = self._by_piece(runner)
                 waited = part[BLOCKED.name][..., :used].any(axis=(0, 1)) & (slots != rungs[-1])
                 over = np.flatnonzero(~waited)
-                for name, told in part.items():
-                    whole = sums.setdefault(name, np.zeros((*told.shape[:2], len(scenarios) * len(seeds))))
-                    whole[..., members[over]] = told[..., over]
+                for name, values in part.items():
+                    whole = sums.setdefault(name, np.zeros((*values.shape[:2], len(scenarios) * len(seeds))))
+                    whole[..., members[over]] = values[..., over]
                 if over.size:
                     last = jax.tree.map(lambda leaf, over=over: np.asarray(leaf)[..., over], runner.run.state)
                     self.at_end(last, members[over])

@@ -135,5 +135,5 @@ def from_streams(times: Mapping[str, StreamingQuantiles]) -> xr.Dataset:
 
 
 def _labelled(variables: dict) -> xr.Dataset:
-    told = {name: (*of, {"units": "s", "long_name": _MEANINGS[name]}) for name, of in variables.items()}
-    return xr.Dataset(told, coords={"quantile": list(SHARES)})
+    described = {name: (*of, {"units": "s", "long_name": _MEANINGS[name]}) for name, of in variables.items()}
+    return xr.Dataset(described, coords={"quantile": list(SHARES)})

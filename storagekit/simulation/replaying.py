@@ -128,9 +128,9 @@ def replay(
     (data, _), _ = with_room(attempts.run, [scenario], tried)
     if saved is not None:
         saved.remove()
-    told = extent(outline.requests, None, 0).told
+    facts = extent(outline.requests, None, 0).facts
     responses, data = data.part_response.values, data.drop_vars("part_response")
-    data.attrs = provenance([scenario], {}, [seed], told, time.perf_counter() - began) | {
+    data.attrs = provenance([scenario], {}, [seed], facts, time.perf_counter() - began) | {
         "basis": "trace",
         "trace": outline.source.name,
         "scale": float(scale),

@@ -36,7 +36,7 @@ class Precision:
     patient: bool = False
 
     @property
-    def told(self) -> dict[str, float | str]:
+    def facts(self) -> dict[str, float | str]:
         """The attributes that describe the precision in the provenance of a result."""
         return {"precision_wanted": json.dumps(dict(self.wanted)), "budget": self.budget}
 
@@ -84,9 +84,9 @@ class Extent:
         return replace(self, precision=replace(self.precision, budget=max(int(total), int(self.amount))))
 
     @property
-    def told(self) -> dict[str, float | str]:
+    def facts(self) -> dict[str, float | str]:
         """The attributes that describe the length of the run in the provenance of a result."""
-        more = {} if self.precision is None else self.precision.told
+        more = {} if self.precision is None else self.precision.facts
         if self.by == "completed":
             cut = "MSER-5" if self.warm_up is None else int(self.warm_up)
             return {"requests_per_run": int(self.amount), "warm_up_requests": cut} | more

@@ -37,7 +37,7 @@ _ENGINE = "h5netcdf"
 class NoStore:
     """A store that contains nothing and stores nothing."""
 
-    told: ClassVar[dict[str, Any]] = {}
+    facts: ClassVar[dict[str, Any]] = {}
 
     def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
         return {}
@@ -74,7 +74,7 @@ class Store:
             raise InputError(f"store {str(folder)!r}: {fault.strerror}; give the path of a folder") from fault
         self._contents = ContentHash()
         # attributes for the provenance of a result
-        self.told: dict[str, Any] = {}
+        self.facts: dict[str, Any] = {}
 
     def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
         """Return the digests of the points of a group.
@@ -184,7 +184,7 @@ class Store:
         points : int
             Number of points of the sweep.
         """
-        self.told = {"points_stored": there, "points_run": points - there}
+        self.facts = {"points_stored": there, "points_run": points - there}
         say(f"{there:,} of {points:,} points are in {self.folder}; {points - there:,} to run")
 
 

@@ -192,7 +192,7 @@ class Course:
     def __init__(self, scenario: Scenario, key: np.ndarray, used: int, record: Record, extent: Extent):
         self.used, self.by = used, extent.by
         self._steps = steps(Runner(scenario, key, record), extent.most, by=extent.by)
-        self._told: list[tuple[Tally, np.ndarray]] = []
+        self._collected: list[tuple[Tally, np.ndarray]] = []
         self._done = np.zeros(1)
 
     def until(self, amount: float, progress: Callable[[float], object]) -> None:
@@ -211,16 +211,16 @@ class Course:
             self._done = self._done + tally[self.by].sum(axis=(0, 1), dtype=np.float64)
             # without the runs that are padding
             mine = {name: part[..., : self.used].copy() for name, part in tally.items()}
-            self._told.append((mine, codes[:, :, 0, : self.used].copy()))
+            self._collected.append((mine, codes[:, :, 0, : self.used].copy()))
             progress(float(self._done.min()))
 
-    def told(self) -> tuple[Tally, UInt16[np.ndarray, "chunk event run"]]:
+    def collected(self) -> tuple[Tally, UInt16[np.ndarray, "chunk event run"]]:
         """Return the sums `[chunk, row, run]` and the codes of the completions `[chunk, event, run]` so far."""
-        if len(self._told) > 1:
-            tallies, codes = zip(*self._told, strict=True)
+        if len(self._collected) > 1:
+            tallies, codes = zip(*self._collected, strict=True)
             joined = {name: np.concatenate([tally[name] for tally in tallies]) for name in tallies[0]}
-            self._told = [(joined, np.concatenate(codes))]
-        return self._told[0]
+            self._collected = [(joined, np.concatenate(codes))]
+        return self._collected[0]
 
 
 class _Points:
@@ -261,17 +261,20 @@ class _Points:
         by = self.extent.by
         bins = []
         for course, mine in zip(self.courses, self.runs, strict=True):
-            tally, codes = course.told()
+            tally, codes = course.collected()
             measured_part = kept(tally, self.warm_up[mine], self.amount[mine], by)
             bins.append(binned(codes, measured_part, _streams(self.measures)))
         data = measured(self._sums(), self.bricks, self.measures).merge(
             from_bins(np.concatenate(bins, axis=2), self.seeds)
         )
-        told = {"units": "1" if by == "completed" else "s", "long_name": "length of the warm-up"}
-        data["warm_up"] = ("run", self.warm_up, told)
+        attributes = {"units": "1" if by == "completed" else "s", "long_name": "length of the warm-up"}
+        data["warm_up"] = ("run", self.warm_up, attributes)
         for name, width in self.narrow.items():
-            told = {"units": "1", "long_name": f"half-width of the 95% interval of {name}, as a fraction of its mean"}
-            data[half_width_of(name)] = ("run", width, told)
+            attributes = {
+                "units": "1",
+                "long_name": f"half-width of the 95% interval of {name}, as a fraction of its mean",
+            }
+            data[half_width_of(name)] = ("run", width, attributes)
         return data
 
     def _sums(self, warm_up: float | None = None) -> Tally:
@@ -279,14 +282,14 @@ class _Points:
         parts = []
         for course, mine in zip(self.courses, self.runs, strict=True):
             since = self.warm_up[mine] if warm_up is None else warm_up
-            parts.append(counted(course.told()[0], since, self.amount[mine], self.extent.by))
+            parts.append(counted(course.collected()[0], since, self.amount[mine], self.extent.by))
         return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
 
     def _stretches(
         self, names: Sequence[str], count: int, low: Float[np.ndarray, "run"], high: Float[np.ndarray, "run"]
     ) -> dict[str, Float[np.ndarray, "count row run"]]:
         parts = [
-            stretched(course.told()[0], names, count, low[mine], high[mine], self.extent.by)
+            stretched(course.collected()[0], names, count, low[mine], high[mine], self.extent.by)
             for course, mine in zip(self.courses, self.runs, strict=True)
         ]
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}

@@ -89,7 +89,7 @@ class AbstractRequests(eqx.Module):
         return 1
 
     @property
-    def told_apart(self) -> bool:
+    def stores_streams(self) -> bool:
         """Return whether the engine stores the stream and the client of each request."""
         return False
 

@@ -179,8 +179,8 @@ def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
     fitted, known = load_drive(out), load_drive("atlas10k")
     far = np.arange(500, 8000, 500)
     # an overhead is identified only with the curve; the file's overhead is part of its seeks
-    takes, told = (np.asarray(one.seek(far)) + float(one.overhead) for one in (fitted, known))
-    np.testing.assert_allclose(takes, told, rtol=0.03, atol=0.4e-3)
+    takes, known_times = (np.asarray(one.seek(far)) + float(one.overhead) for one in (fitted, known))
+    np.testing.assert_allclose(takes, known_times, rtol=0.03, atol=0.4e-3)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_a_dropped_file_is_read_like_a_file_on_disk():
     dropped = upload.meaning(({"name": "mine.spc", "content": memoryview(SPC)},))
     answer = trace.advised(dropped, mechanical(NEARLINE), disks=4)
     assert answer.found.requests == 4 and answer.found.read_share == 0.75
-    text = str(trace.told(answer))
+    text = str(trace.summary(answer))
     assert "mine.spc (spc): 4 requests" in text and "75% reads" in text
 
 
@@ -45,7 +45,7 @@ def test_the_chart_has_every_request_once():
 
 
 def test_a_rate_that_no_scheme_serves_is_reported_as_overload():
-    text = str(trace.told(trace.advised(trace.path_of(), mechanical(NEARLINE), disks=4, scale=50)))
+    text = str(trace.summary(trace.advised(trace.path_of(), mechanical(NEARLINE), disks=4, scale=50)))
     assert text.startswith("No scheme of these drives sustains") and "overloaded" in text
 
 

@@ -82,7 +82,7 @@ def test_the_wait_with_replicas_is_the_formulas_share_of_a_turn():
 def test_the_board_names_the_replica_and_the_reason():
     board = tour.board(replicas=3, platter=10)
     way = tour.request_way(load_drive(NEARLINE), 3, 0.1, 0.6, 0.1)
-    text = str(tour.told(way))
+    text = str(tour.summary(way))
     assert f"RSATF selects replica {int(way.taken)}" in text
     values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
     shown = board.shown(values)

@@ -60,8 +60,8 @@ def export(
     """
     path, kept = Path(path), _controls(board)
     asked = _asked(board, kept)
-    told = json.dumps({"controls": [_told(one) for one in kept.values()]} | asked, separators=(",", ":"))
-    packed = base64.b64encode(gzip.compress(told.encode(), 6, mtime=0)).decode()
+    facts = json.dumps({"controls": [_facts(one) for one in kept.values()]} | asked, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(facts.encode(), 6, mtime=0)).decode()
     parts = {
         "title": escape(title),
         "lead": escape(lead),
@@ -130,7 +130,7 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
-def _told(control: Control) -> dict[str, Any]:
+def _facts(control: Control) -> dict[str, Any]:
     words = [words for words, _ in control.stops()]
     return {
         "label": control.label,

@@ -145,8 +145,8 @@ def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) ->
     base = alt.Chart(points).encode(x, color=colour)
     whisker = base.mark_rule(strokeWidth=1.5).encode(alt.Y("low:Q"), y2="high:Q")
     drawn: Layered = alt.layer(line, whisker, base.mark_point(filled=True, size=45, opacity=1).encode(y="ms:Q"))
-    told = (
+    caption = (
         "Points are fitted values, and whiskers are two standard errors. The points include the overhead of a "
         "command if the fit could not separate it."
     )
-    return finished(headed(drawn, "", WIDTH).properties(height=HEIGHT), "Seek curve fitted to measured times", told)
+    return finished(headed(drawn, "", WIDTH).properties(height=HEIGHT), "Seek curve fitted to measured times", caption)

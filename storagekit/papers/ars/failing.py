@@ -82,7 +82,7 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
         {"reads": (("stopped", "nodes"), np.array(counts)), "dead": ("stopped", where)},
         coords={"stopped": [f"{a}, {b}" for a, b in pairs], "nodes": np.arange(len(NODES) + 1)},
     )
-    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _told(ran, chunks)
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _facts(ran, chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.algorithm")
 
 
@@ -121,11 +121,11 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
         {"completed": (("volume", "nodes"), np.array(at_completion)), "later": (("volume", "nodes"), np.array(later))},
         coords={"volume": list(volumes), "nodes": np.arange(len(NODES) + 1)},
     )
-    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _told(ran, chunks)
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _facts(ran, chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.algorithm")
 
 
-def _told(scenarios: Sequence[Scenario], chunks: int) -> dict:
+def _facts(scenarios: Sequence[Scenario], chunks: int) -> dict:
     """Return the description of the scenarios and the number of events of a run."""
     return described(scenarios) | {"events_per_run": CHUNK * chunks}
 
@@ -201,7 +201,7 @@ def extra(
         },
         coords={"extra": list(extras), "seed": seeds_used, "number": (np.arange(length) + 0.5) * STRETCH},
     )
-    made = made_by("simulated", seeds_used, time.perf_counter() - began) | _told([_away(extras[-1])], chunks)
+    made = made_by("simulated", seeds_used, time.perf_counter() - began) | _facts([_away(extras[-1])], chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.extra", away=list(AWAY))
 
 

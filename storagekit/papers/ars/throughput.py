@@ -315,11 +315,11 @@ def _interpreted(readings: xr.Dataset | None) -> str:
     """Return sentences on the throughput under the other interpretations of the paper."""
     if readings is None:
         return ""
-    told = []
+    sentences = []
     for name in list(READINGS)[1:]:
         rate = readings.request_rate.sel(reading=name).dropna("mix", how="all")
-        told.append(f"Under the interpretation '{name}', the ratio is {_beside_central(rate)}.")
-    return f" The ratio to the centralized protocol depends on the interpretation of the paper. {' '.join(told)}"
+        sentences.append(f"Under the interpretation '{name}', the ratio is {_beside_central(rate)}.")
+    return f" The ratio to the centralized protocol depends on the interpretation of the paper. {' '.join(sentences)}"
 
 
 def _by_buffer(buffered: xr.Dataset | None) -> str:
@@ -328,9 +328,9 @@ def _by_buffer(buffered: xr.Dataset | None) -> str:
         return ""
     over = beside(buffered.request_rate, DSPTF, ADAPTIVE).sel(statistic="mean")
     near = beside(buffered.request_rate, ADAPTIVE, CENTRAL).sel(statistic="mean")
-    told = ", ".join(f"{float(one):.2f} with {_size(float(one.buffer))}" for one in over)
+    ratios = ", ".join(f"{float(one):.2f} with {_size(float(one.buffer))}" for one in over)
     return (
-        f" With half writes, this ratio depends on the size of the buffers: it is {told}. With the last of these "
+        f" With half writes, this ratio depends on the size of the buffers: it is {ratios}. With the last of these "
         "sizes, the throughput of ARS divided by the throughput of the centralized protocol is "
         f"{float(near[-1]):.2f}."
     )

@@ -221,7 +221,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     paper = data.sel(depth=DEPTH)
     depths = {f"D = {depth}": _reached(data.sel(depth=depth)) for depth in data.depth.values.tolist()}
     limits = {f"{limit:.0%} of two thirds": _reached(paper, limit) for limit in (0.95, 0.99)}
-    told = ", ".join(f"{float(count.mean()):.1f} ({name})" for name, count in {**depths, **limits}.items())
+    text = ", ".join(f"{float(count.mean()):.1f} ({name})" for name, count in {**depths, **limits}.items())
     at = interval(_reached(paper).to_dataset(name="at"))["at"]
     first = float(np.ceil(at.sel(statistic="high")))
     until, beyond = paper.sel(threads=slice(1, first / 2)), paper.sel(threads=slice(first, None))
@@ -240,7 +240,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     reached = (
         f"The value is the smallest number of threads at which g receives {REACHED:.0%} of its share of two thirds "
         "(mean over runs). It depends on the depth D, which the paper does not give, and on the limit of "
-        f"{REACHED:.0%}. For several depths and limits, the value is {told}."
+        f"{REACHED:.0%}. For several depths and limits, the value is {text}."
     )
     return [
         with_interval("dsfq.fig8.share_at", at, reached),
@@ -325,13 +325,13 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
     """
     short = (-_apart(data)).mean("seed")
     on_a = float(data.threads[_first_below(short.values, EQUAL)]) / 3
-    told = ", ".join(
+    text = ", ".join(
         f"{float(short.sel(threads=threads)):.1%} ({threads / 3:.0f})" for threads in data.threads.values.tolist()
     )
     note = (
         "The value is the smallest number of threads of g per brick with which the total throughput of g is within "
         f"{EQUAL:.0%} of the total of f. The threads of g access three bricks in turn. The total of g is below the "
-        f"total of f by {told} (number of threads per brick in brackets). The value depends on the depth D, here "
+        f"total of f by {text} (number of threads per brick in brackets). The value depends on the depth D, here "
         f"{DEPTH}, because g needs a quarter of the D requests that A serves at a time."
     )
     return [Measurement("dsfq.fig10.balanced_from", on_a, note=note)]
@@ -442,10 +442,10 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
         other = mean.service.sel(brick=B).values / weights
         level = water_level(other, weights, mean.service.sel(brick=A).sum("stream").values)
         worst[panel] = float(np.max(abs(mean.total.values / weights / level.rates - 1)))
-    told = " and ".join(f"{error:.1%} in figure 9({panel})" for panel, error in worst.items())
+    text = " and ".join(f"{error:.1%} in figure 9({panel})" for panel, error in worst.items())
     note = (
         f"The claim holds if the total rate of each stream differs by less than {EQUAL:.0%} from its rate by theorem "
-        f"3. The largest difference is {told}."
+        f"3. The largest difference is {text}."
     )
     return [Measurement("dsfq.theorem3.levels", max(worst.values()), note=note, holds=max(worst.values()) < EQUAL)]
 
@@ -506,7 +506,7 @@ def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exh
     service, total = data.service, data.service.sum("brick")
     weights = xr.DataArray(np.asarray(_weights(build, axes)), dims="stream")
     apart = (total / weights).diff("stream").isel(stream=0)
-    told = xr.Dataset(
+    dataset = xr.Dataset(
         {
             "total": total.mean("window").assign_attrs(units="B/s", long_name="throughput of all bricks"),
             "service": service.mean("window").assign_attrs(units="B/s", long_name="throughput of a brick"),
@@ -517,7 +517,7 @@ def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exh
         },
         attrs=data.attrs,
     )
-    return _named(told, exhibit)
+    return _named(dataset, exhibit)
 
 
 def _weights(build: Callable[..., Scenario], axes: dict) -> list[float]:

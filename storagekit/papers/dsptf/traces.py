@@ -81,8 +81,8 @@ def table2(
     variables = {key: ("trace", [row[key] for row in rows], {"units": unit}) for key, unit in units.items()}
     data = xr.Dataset(variables, coords={"trace": list(traces)})
     made = made_by("stand-in", [effort.first_seed], time.perf_counter() - began)
-    told = {"drive": ALONE, "scenario": ALONE, "requests": f"{int(data.requests.sum())}, counted"}
-    return data.assign_attrs(made | told, paper="dsptf", exhibit="dsptf.table2")
+    facts = {"drive": ALONE, "scenario": ALONE, "requests": f"{int(data.requests.sum())}, counted"}
+    return data.assign_attrs(made | facts, paper="dsptf", exhibit="dsptf.table2")
 
 
 def table3(

@@ -56,8 +56,8 @@ def measured_tables() -> xr.Dataset:
     )
     data["figure_rounding"] = xr.where(data["mean"] < 1000, 0.5, 5.0)
     systems = list(dict.fromkeys(row["system"] for row in rows))
-    told = made_by("analytic") | {"paper": "swift", "unit": "KB/s", "samples": SAMPLES}
-    return data.assign_coords(system=("table", systems)).assign_attrs(told)
+    facts = made_by("analytic") | {"paper": "swift", "unit": "KB/s", "samples": SAMPLES}
+    return data.assign_coords(system=("table", systems)).assign_attrs(facts)
 
 
 def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:

@@ -354,16 +354,16 @@ def _intervals(checked: xr.Dataset) -> Measurement:
     """
     stacked = checked.stack(row=("table", "operation", "size"), create_index=False)
     rows = [stacked.isel(row=index) for index in range(stacked.sizes["row"])]
-    told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
+    unlike = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
     normal, cut = (int((beyond == 0).sum()) for beyond in (checked.beyond_normal, checked.beyond_cut))
     note = (
         "The claim holds if every printed interval follows from the printed mean and deviation, within rounding. This "
-        f"is true of {len(rows) - len(told)} of the {len(rows)} rows of the four tables. With the normal quantile "
+        f"is true of {len(rows) - len(unlike)} of the {len(rows)} rows of the four tables. With the normal quantile "
         f"instead of t it is true of {normal} rows. If the paper truncated the limits instead of rounding them, it is "
         f"true of {cut} rows. "
-        f"{' '.join(told) or 'There are no other rows.'}"
+        f"{' '.join(unlike) or 'There are no other rows.'}"
     )
-    return Measurement("swift.table1.ci", not told, basis="analytic", note=note)
+    return Measurement("swift.table1.ci", not unlike, basis="analytic", note=note)
 
 
 def _unlike(row: xr.Dataset) -> str:

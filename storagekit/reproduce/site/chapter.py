@@ -227,5 +227,5 @@ def exhibits_of(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]
 
 def _claimed(cell: NotebookNode) -> list[str]:
     """Return the ids of the claims for which a cell states measurements."""
-    told: Iterable[Any] = (output.get("metadata", {}).get(_HTML, {}) for output in cell.get("outputs", ()))
-    return [claim for about in told for claim in about.get("claims", ())]
+    metadata: Iterable[Any] = (output.get("metadata", {}).get(_HTML, {}) for output in cell.get("outputs", ()))
+    return [claim for about in metadata for claim in about.get("claims", ())]

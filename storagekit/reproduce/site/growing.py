@@ -104,13 +104,13 @@ class Growing:
 
     def starts(self, paper: str) -> None:
         """Record that a notebook begins."""
-        with self._told():
+        with self._changing():
             self._parts[paper].state = RUNNING
             self._score_and_write()
 
     def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
         """Record that a cell of a notebook has run. made: the private folder with the files of the paper."""
-        with self._told():
+        with self._changing():
             part = self._parts[paper]
             files = _copied(made, self._out / UNFINISHED / paper)
             for exhibit, alt, size in exhibits_of(cell):
@@ -121,7 +121,7 @@ class Growing:
 
     def ends(self, paper: str, failed: bool) -> None:
         """Record that a notebook has ended. The files of a notebook that did not fail are in OUT/<paper>."""
-        with self._told():
+        with self._changing():
             part = self._parts[paper]
             part.state = FAILED if failed else FINISHED
             if failed:
@@ -134,7 +134,7 @@ class Growing:
         Without results the page is removed.
         """
         anything = any(part.locations for part in self._parts.values())
-        with self._told():
+        with self._changing():
             for part in self._parts.values():
                 part.state = STOPPED if part.state in (WAITING, RUNNING) else part.state
             if anything:
@@ -160,7 +160,7 @@ class Growing:
         return sum(one.met for one in parts), sum(one.judged for one in parts)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _changing(self) -> Iterator[None]:
         """Allow one change of the page at a time. A page that cannot be written does not stop the run."""
         with self._lock, suppress(OSError):
             yield

@@ -223,7 +223,7 @@ def _read(out: Path) -> dict[str, Any]:
     try:
         record = json.loads((out / RECORD).read_text(encoding="utf-8"))
         inside = all(name and not Path(name).is_absolute() and ".." not in Path(name).parts for name in record["files"])
-        told = isinstance(record["files"], list) and isinstance(record["fingerprint"], str)
+        valid = isinstance(record["files"], list) and isinstance(record["fingerprint"], str)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return record if inside and told else {}
+    return record if inside and valid else {}

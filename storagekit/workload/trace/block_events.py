@@ -453,17 +453,17 @@ def _content(event: Event, line: int) -> QueuedRecord | str | None:
         start, sectors = START.value(event.sector), SECTORS.value(event.sectors)
     except ValueError:
         raise ValueError(
-            f"has {_told(event.sectors)} sectors at {_told(event.sector)}, which exceeds a disk; remove the line"
+            f"has {_shortened(event.sectors)} sectors at {_shortened(event.sector)}, which exceeds a disk; remove the line"
         ) from None
     try:
         clock = SECONDS.value(event.seconds) * 10**9 + int(event.fraction.ljust(9, "0"))
     except ValueError:
-        raise ValueError(f"has a time of {_told(event.seconds)} s; remove the line") from None
+        raise ValueError(f"has a time of {_shortened(event.seconds)} s; remove the line") from None
     read = "R" in rwbs
     return QueuedRecord(clock, event.device, start, start + sectors, read, not read and "S" not in rwbs, line)
 
 
-def _told(digits: str) -> str:
+def _shortened(digits: str) -> str:
     """Return a number of the file, shortened for a message."""
     return digits if len(digits) <= 40 else digits[:37] + "..."
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import assert_told, heading, parts, rows, said_by_the_paper
+from helpers import assert_states_result, heading, parts, rows, said_by_the_paper
 
 from storagekit.core.units import MB
 from storagekit.papers import ars
@@ -301,7 +301,7 @@ def specs(reads, busy, both, throughput, latency, resting, written, extra_nodes,
 
 def test_a_chart_states_its_finding(specs):
     for spec in specs.values():
-        assert_told(spec)
+        assert_states_result(spec)
 
 
 def test_every_number_of_the_paper_is_in_its_chart(specs):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import vl_convert
 import xarray as xr
-from helpers import assert_told, figures, heading, parts, rows, said_by_the_paper
+from helpers import assert_states_result, figures, heading, parts, rows, said_by_the_paper
 
 from storagekit.papers import swift
 from storagekit.papers.swift.draw import figures as draw
@@ -198,7 +198,7 @@ def test_a_chart_becomes_an_image_without_a_warning(name, paper, capfd):
     version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
     vl_convert.vegalite_to_svg(spec, vl_version=version, show_warnings=True)
     assert capfd.readouterr().err == ""
-    assert_told(spec)
+    assert_states_result(spec)
 
 
 def test_every_number_of_the_paper_is_in_its_chart(paper):

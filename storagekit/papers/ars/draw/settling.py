@@ -80,11 +80,11 @@ def _held(mean: xr.Dataset) -> str:
     first = mean.rate.isel(window=0)
     slowest, quickest = int(first.idxmin("node")), int(first.idxmax("node"))
     more = mean.outstanding.sel(node=slowest, drop=True) / mean.outstanding.sel(node=quickest, drop=True)
-    told = ", ".join(f"{float(one):.2f} with windows of {float(one.window):g} s" for one in (more[0], more[-1]))
+    ratios = ", ".join(f"{float(one):.2f} with windows of {float(one.window):g} s" for one in (more[0], more[-1]))
     faster = float(first.sel(node=quickest) / first.sel(node=slowest))
     return (
         f"Node {quickest}, the fastest, serves {faster:.0f} times as many requests as node {slowest}, the slowest. "
-        f"The number of outstanding requests at node {slowest} divided by the number at node {quickest} is {told}."
+        f"The number of outstanding requests at node {slowest} divided by the number at node {quickest} is {ratios}."
     )
 
 

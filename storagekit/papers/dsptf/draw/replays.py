@@ -18,12 +18,12 @@ from storagekit.papers.dsptf.draw.palette import (
     PERCENT,
     RESPONSE,
     TO_MS,
+    caption,
     colours_of,
     origin,
     over,
     scheme_rows,
     schemes_in,
-    told,
     trace_names,
 )
 
@@ -71,7 +71,7 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 6: response times of four traces on two equal bricks",
-        told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
+        caption(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
         f"The traces are {origin(basis)}. The bars are the mean response times of all requests. A grey mark is "
         "the response time that follows from the paper: the paper's ratio of the scheme to D-SPTF, multiplied by our "
         "mean response time under D-SPTF. Each panel has a separate scale. Whiskers are 95% intervals.",
@@ -151,7 +151,7 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: response times of four traces on a fast and a slow brick",
-        told(
+        caption(
             [f"The response times divided by the response time of D-SPTF are: {listed(others)}"] if others else [],
             order,
         ),
@@ -200,7 +200,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 8: response times of SAP on bricks that slow down and recover",
-        told(_by_state(rows, paper), list(left)),
+        caption(_by_state(rows, paper), list(left)),
         "The trace is synthetic. The lines are mean response times of all requests. In the left and middle panels an "
         "access of the slow brick takes 1.5 times as long. In the right panel the whole access, its rotation or its "
         "seek takes twice as long, or writes complete at once. Bands are 95% intervals. Dashed lines are the paper's "

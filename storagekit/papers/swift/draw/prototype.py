@@ -166,8 +166,8 @@ def _between(rate: xr.DataArray, printed: float) -> str:
     below = [name for name in found if found[name] <= printed]
     above = [name for name in found if found[name] > printed]
     ends = [choose(names, key=found.__getitem__) for choose, names in ((max, below), (min, above)) if names]
-    told = " and ".join(f"{found[name]:,.0f} (random: {name})" for name in ends)
-    return f"The paper's mean, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} the model's {told}."
+    text = " and ".join(f"{found[name]:,.0f} (random: {name})" for name in ends)
+    return f"The paper's mean, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} the model's {text}."
 
 
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
