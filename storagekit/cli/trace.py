@@ -15,10 +15,10 @@ from storagekit.cli.charts import CHARTS, require_suffix, save_chart
 from storagekit.cli.trace_options import (
     Depth,
     File,
-    MergedReading,
+    MergedTraceOptions,
     PlacedSelection,
-    Reading,
     Selection,
+    TraceOptions,
     reader_report,
     remarks,
     say_if_wrapped,
@@ -66,7 +66,7 @@ def join(app: typer.Typer) -> None:
 @trace_options
 def info(
     file: File,
-    reading: MergedReading,
+    options: MergedTraceOptions,
     selection: Selection,
     out: Annotated[
         list[Path] | None,
@@ -88,7 +88,7 @@ def info(
     require_suffix(out, CHARTS)
     summary, overview = Summary(), Overview()
     last = None
-    for last in streamed(file, reading, selection):
+    for last in streamed(file, options, selection):
         summary.add(last)
         overview.add(last)
     assert last is not None
@@ -129,12 +129,12 @@ def _print_characteristics(found: dict, devices: dict[str, dict[str, float]]) ->
 def convert(
     file: File,
     target: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Parquet file to write.")],
-    reading: Reading,
+    options: TraceOptions,
 ) -> None:
     """Convert a trace to a Parquet file, which every command reads many times faster."""
     from storagekit.workload.trace import convert as run
 
-    source = run(file, target, **reading.arguments())
+    source = run(file, target, **options.arguments())
     for line in remarks(source):
         say(line)
     print(target)
@@ -233,7 +233,7 @@ def replay(
             "--sequential", help="Simulate one request after the other, even if the trace is long (sk.replay)."
         ),
     ] = False,
-    reading: MergedReading,
+    options: MergedTraceOptions,
     selection: PlacedSelection,
     as_json: Json = False,
 ) -> None:
@@ -252,7 +252,7 @@ def replay(
     model = load_buffered(drive) if buffered else arm
     discipline = chosen("schedule", schedule, schedulers())()
     bricks.require_valid()
-    trace = stored(file, reading, selection)
+    trace = stored(file, options, selection)
     outline = outline_of(trace)
     if layout is not None:
         system = array_of(model, layout, discipline, outline.largest, slots)

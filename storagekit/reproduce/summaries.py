@@ -135,7 +135,7 @@ def placed(
 def is_of(claim: Claim, exhibit: str) -> bool:
     """Return whether a claim belongs to an exhibit.
 
-    A claim also belongs to a variant of its exhibit, such as "dsptf.table1_readings".
+    A claim also belongs to a variant of its exhibit, such as "dsptf.table1_interpretations".
     """
     return exhibit == claim.exhibit or exhibit.startswith(f"{claim.exhibit}_")
 

@@ -134,14 +134,14 @@ def test_hill_climbing_never_gets_worse(search):
     assert (search.climbed.isel(round=0).values >= random).all()
 
 
-@pytest.mark.parametrize("reading", [printed, repaired])
-def test_the_best_setting_has_the_reported_share(search, reading):
+@pytest.mark.parametrize("interpretation", [printed, repaired])
+def test_the_best_setting_has_the_reported_share(search, interpretation):
     """Its numbers and its seed suffice to reproduce it."""
-    name = f"theorem4.{reading.__name__}"
+    name = f"theorem4.{interpretation.__name__}"
     best = search.sel(target=name)
     again = Settings(*(np.repeat(best[name].values[..., None], 64, axis=-1) for name in NAMES))
     log = log_of(again, seed=int(best.found_at))
-    worst = share(unfairness(log, again.weights).everywhere, total_bound(again, asked(log), reading))
+    worst = share(unfairness(log, again.weights).everywhere, total_bound(again, asked(log), interpretation))
     assert worst[..., 0].max() == pytest.approx(float(search.tightest.sel(bound=name)))
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt32
 
-from storagekit.analytic.fairness import Reading, Side, bound_one_server, bound_total, largest_unfairness
+from storagekit.analytic.fairness import Interpretation, Side, bound_one_server, bound_total, largest_unfairness
 from storagekit.engine import NO_REQUEST
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, Settings
 from storagekit.papers.dsfq.watching import Sent, Watched
@@ -181,7 +181,9 @@ def one_server(of: Settings, run: ObservedRequests, unfair: Unfair) -> Float[np.
     return share(unfair.here, bound_one_server(*sides(of, run), of.depth)).max(axis=(0, 1))
 
 
-def total_bound(of: Settings, run: ObservedRequests, reading: Reading) -> Float[np.ndarray, "pair brick run"]:
+def total_bound(
+    of: Settings, run: ObservedRequests, interpretation: Interpretation
+) -> Float[np.ndarray, "pair brick run"]:
     """Return the bound of theorems 2 and 4 for each pair, brick and run.
 
     Parameters
@@ -191,14 +193,16 @@ def total_bound(of: Settings, run: ObservedRequests, reading: Reading) -> Float[
     run : ObservedRequests
         The measured parameters. D_SFQ of the bound is the largest number of requests of one stream of the pair that
         waited at a brick at one time.
-    reading : Reading
+    interpretation : Reading
         The function `printed` for the bound of the paper, or `repaired` for our correction.
     """
     most = run.waiting.max(axis=1)[PAIRS].max(axis=1)[:, None]
-    return bound_total(*sides(of, run), of.depth, most, reading)
+    return bound_total(*sides(of, run), of.depth, most, interpretation)
 
 
-def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: Reading) -> Float[np.ndarray, " run"]:
+def total_service(
+    of: Settings, run: ObservedRequests, unfair: Unfair, interpretation: Interpretation
+) -> Float[np.ndarray, " run"]:
     """Return, for each run, the largest unfairness of the total service, divided by the bound of theorems 2 and 4.
 
     The largest ratio is over all pairs of streams and all bricks.
@@ -211,10 +215,10 @@ def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: 
         The measured parameters.
     unfair : Unfair
         The measured unfairness.
-    reading : Reading
+    interpretation : Reading
         The function `printed` for the bound of the paper, or `repaired` for our correction.
     """
-    return share(unfair.everywhere, total_bound(of, run, reading)).max(axis=(0, 1))
+    return share(unfair.everywhere, total_bound(of, run, interpretation)).max(axis=(0, 1))
 
 
 def share(worst: np.ndarray, bound: np.ndarray) -> np.ndarray:

@@ -153,10 +153,10 @@ def held_against(
 
     for batch, of, log, unfair in runs(total, *BOUNDS[1:]):
         run = asked(log)
-        for reading in (printed, repaired):
-            share = total_service(of, run, unfair, reading)
-            note(f"theorem2.{reading.__name__}", batch, share, one)
-            note(f"theorem4.{reading.__name__}", batch, share, ~one)
+        for interpretation in (printed, repaired):
+            share = total_service(of, run, unfair, interpretation)
+            note(f"theorem2.{interpretation.__name__}", batch, share, one)
+            note(f"theorem4.{interpretation.__name__}", batch, share, ~one)
     for batch, of, log, unfair in runs(single, "theorem1", "theorem2.single"):
         run = asked(log)
         note("theorem1", batch, one_server(of, run, unfair))

@@ -148,7 +148,7 @@ def _theorem1(search: xr.Dataset) -> Measurement:
 
 
 def _as_printed(search: xr.Dataset, theorem: str, repair: str) -> Measurement:
-    printed, repaired = (_tightest(search, f"{theorem}.{reading}") for reading in ("printed", "repaired"))
+    printed, repaired = (_tightest(search, f"{theorem}.{interpretation}") for interpretation in ("printed", "repaired"))
     note = (
         f"The printed bound is {'broken' if printed > 1 else 'not broken'}: the unfairness reaches {printed:.2f} "
         f"times the bound. {_searched(search)} Of the random settings, the printed bound is broken in "
@@ -163,7 +163,7 @@ def _theorem4(search: xr.Dataset, unit: xr.Dataset) -> Measurement:
     repair = "the largest cost at any brick, and D_SFQ + n batches of a stream with n coordinators"
     row = _as_printed(search, "theorem4", repair)
     most = unit.isel(coordinators=-1)
-    bounds = ", ".join(f"{float(one):g} ({one.reading.values!s})" for one in most.bound)
+    bounds = ", ".join(f"{float(one):g} ({one.interpretation.values!s})" for one in most.bound)
     note = (
         f"{row.note} In another run all requests cost 1, and one stream has {int(most.coordinators)} coordinators. The "
         f"service of the two streams then differs by up to {float(most.unfairness):g}. The printed bound under three "

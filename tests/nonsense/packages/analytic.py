@@ -267,7 +267,9 @@ FAIRNESS = {
         optional=("largest_anywhere", "largest_batch"),
     ),
     "bound_one_server": ValidCall(lambda: {"f": side(), "g": side(), "depth": 4.0}),
-    "bound_total": ValidCall(lambda: {"f": side(), "g": side(), "depth": 4.0, "waiting": 2.0, "reading": repaired}),
+    "bound_total": ValidCall(
+        lambda: {"f": side(), "g": side(), "depth": 4.0, "waiting": 2.0, "interpretation": repaired}
+    ),
     "delay_factor": ValidCall(lambda: {"weight": 0.5, "minimum": 0.2}),
     "floor": ValidCall(lambda: {"work": 100.0, "share": 0.2, "largest": 8.0, "others": 16.0, "depth": 4.0}),
     "hybrid_rates": ValidCall(lambda: STREAMS),

@@ -53,8 +53,8 @@ def test_a_user_defined_protocol_has_a_separate_bar_and_colour(reads):
 
 def test_interpretations_leave_out_protocols_that_were_not_run(reads):
     some = reads.sel(volume=["erasure-coded"])
-    data = xr.concat([reads, some], dim=xr.Variable("reading", ["scaled", "whole blocks"]), join="outer")
-    spec = draw.readings(interval(data)).to_dict()
+    data = xr.concat([reads, some], dim=xr.Variable("interpretation", ["scaled", "whole blocks"]), join="outer")
+    spec = draw.interpretations(interval(data)).to_dict()
     assert headings(spec) == ["Scaled", "Whole blocks"]
     widths = [panel["width"] for panel in spec["hconcat"]]
     assert widths[0] == 3 * widths[1]
@@ -88,9 +88,9 @@ def test_figure_6_has_requests_a_second(throughput):
 
 
 def test_interpretations_of_figure_6_are_panels_without_mixes_that_were_not_run(throughput):
-    names = xr.Variable("reading", ["in order, scaled", "each disk has its own queue"])
-    readings = xr.concat([throughput, throughput.sel(mix=["reads"])], names, join="outer")
-    spec = draw.fig6_readings(interval(readings)).to_dict()
+    names = xr.Variable("interpretation", ["in order, scaled", "each disk has its own queue"])
+    interpretations = xr.concat([throughput, throughput.sel(mix=["reads"])], names, join="outer")
+    spec = draw.fig6_interpretations(interval(interpretations)).to_dict()
     assert headings(spec) == ["In order, scaled", "Each disk has its own queue"]
     assert not any(row["mean"] is None for row in rows(spec) if "mean" in row)
 
@@ -274,19 +274,19 @@ def test_a_protocol_and_a_node_have_one_colour_each():
 def specs(reads, busy, both, throughput, latency, resting, written, extra_nodes, keys_of_two) -> dict[str, dict]:
     """Return every exhibit's chart, drawn from made-up data."""
     rate = interval(throughput[["request_rate"]])
-    several = rate.expand_dims(reading=["in order, scaled", "shortest first", "wrapped"])
-    scaled = interval(reads[["response"]]).expand_dims(reading=["scaled", "wrapped"])
+    several = rate.expand_dims(interpretation=["in order, scaled", "shortest first", "wrapped"])
+    scaled = interval(reads[["response"]]).expand_dims(interpretation=["scaled", "wrapped"])
     seen, moved = keys_of_two
     paper = {claim.id: claim.expected for claim in load_claims("ars")}
     charts = {
         "tableI": draw.table1(ars.table1()),
         "tableII": draw.table2(ars.table2(), ars.table1()),
         "fig4": draw.fig4(interval(reads)),
-        "fig4_readings": draw.readings(scaled.sel(protocol=list(ars.FOUR))),
+        "fig4_interpretations": draw.interpretations(scaled.sel(protocol=list(ars.FOUR))),
         "loads": draw.loads(interval(busy)),
         "fig5": draw.fig5(interval(both)),
         "fig6": draw.fig6(rate),
-        "fig6_readings": draw.fig6_readings(several),
+        "fig6_interpretations": draw.fig6_interpretations(several),
         "equal": draw.equal(interval(resting)),
         "swings": draw.swings(interval(resting), resting.held, compared=[0.1, 1.0]),
         "windows": draw.windows(interval(rates().to_dataset(name="request_rate"))),

@@ -177,7 +177,7 @@ CHARTS = {
     "fig5": lambda paper: draw.fig5(devices(), paper),
     "fig6": lambda paper: draw.fig6(rate(1e6, 12e6, unit=UNITS, disks=DISKS), paper),
     "tables": lambda paper: draw_prototype.tables(swift.checked_tables(), swift.predictions(), paper),
-    "reads": lambda paper: draw_prototype.reads(readings(), swift.checked_tables()),
+    "reads": lambda paper: draw_prototype.reads(simulated_reads(), swift.checked_tables()),
     "intervals": lambda paper: draw_prototype.intervals(swift.checked_tables()),
     "choices": lambda paper: draw_sessions.choices(mediator()[0]),
     "allocation": lambda paper: draw_sessions.allocation(mediator()[1]),
@@ -229,7 +229,7 @@ def with_busy_disks() -> tuple[xr.DataArray, xr.Dataset]:
     return summary, data.assign(utilization=busy.expand_dims(resource=["disk"]))
 
 
-def readings() -> xr.Dataset:
+def simulated_reads() -> xr.Dataset:
     rates = [[888.0, 889.0], [888.0, 1065.0], [888.0, 1052.0], [888.0, 1243.0]]
     coords = {"random": ["nothing", "client", "wire", "both"], "ethernets": [1, 2]}
     return xr.Dataset({"rate": (("random", "ethernets"), rates)}, coords)

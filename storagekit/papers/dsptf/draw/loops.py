@@ -103,7 +103,7 @@ def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 
     )
 
 
-def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+def interpretations(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Draw the throughput under each interpretation of write completion, and the paper's throughput of table 1.
 
     Parameters

@@ -32,7 +32,7 @@ TRIPLE = 255
 SLOW = ((25.0, 50.0, "brick 0 slow"), (75.0, 100.0, "brick 1 slow"))
 QUARTERS = alt.Axis(values=[0, 25, 50, 75, 100])
 # Other interpretations of figure 8, by the ends of the names of their runs.
-READINGS = {
+INTERPRETATIONS = {
     "service": "whole access twice as long",
     "rotation": "rotation twice as long",
     "seek": "seek twice as long",
@@ -184,7 +184,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     left = colours_of(schemes_in(rows, FIVE))
     middle = {name: COLOUR[name] for name in ("D-SPTF", "LARD") if name in rows.scheme}
     middle |= dict(zip(windows, COLOURS[5:], strict=False))
-    right = xr.concat([rows.isel(scheme=[]), *_by_reading(response)], dim="scheme")
+    right = xr.concat([rows.isel(scheme=[]), *_by_interpretation(response)], dim="scheme")
     chosen = xr.concat([rows, right], dim="scheme").sel(statistic="mean")
     most = 1.05 * float(chosen.max()) * TO_MS
     drawn = {
@@ -222,7 +222,7 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
     return [f"Hashing takes {listed(found)}"] if found else []
 
 
-def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
+def _by_interpretation(response: xr.DataArray) -> list[xr.DataArray]:
     """Return the runs of D-SPTF and hashing under other interpretations. Names of schemes end in the interpretation."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
     parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
@@ -230,7 +230,7 @@ def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
         meaning: part.isel(scheme=part.scheme.isin(["D-SPTF", "Hashing"]).values) for meaning, part in parts.items()
     }
     return [
-        part.assign_coords(scheme=[f"{scheme}, {READINGS[meaning]}" for scheme in part.scheme.values])
+        part.assign_coords(scheme=[f"{scheme}, {INTERPRETATIONS[meaning]}" for scheme in part.scheme.values])
         for meaning, part in parts.items()
     ]
 
