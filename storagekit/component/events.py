@@ -181,7 +181,7 @@ class AccessEnded(NamedTuple):
         Whether the request is a read.
     client, sectors : array of int32, shape `[1, *batch]`, or None
         Client of the request, and length of the part in sectors; None if requests have no clients.
-    since : array of float32, shape `[1, *batch]`
+    elapsed : array of float32, shape `[1, *batch]`
         Time in seconds since the request was sent.
     """
 
@@ -199,7 +199,7 @@ class AccessEnded(NamedTuple):
     read: Bool[Array, "1 *batch"]
     client: Int[Array, "1 *batch"] | None
     sectors: Int[Array, "1 *batch"] | None
-    since: Float[Array, "1 *batch"]
+    elapsed: Float[Array, "1 *batch"]
 
 
 class RequestCompleted(NamedTuple):

@@ -50,8 +50,8 @@ def kept(
     array of bool, shape `[chunk, *batch]`
         The mask.
     """
-    since = before(tally, by)
-    mask = (since >= warm_up) & (since < amount)
+    begin = before(tally, by)
+    mask = (begin >= warm_up) & (begin < amount)
     return mask | ((tally[by][:, 0] * mask).sum(axis=0) == 0)
 
 
@@ -85,10 +85,10 @@ def stretched(
     dict of str to array of float64, shape `[count, row, run]`
         The sums, keyed by name.
     """
-    since = before(tally, by)
-    interval = np.floor((since - low) * count / (high - low)).astype(np.int64)
+    begin = before(tally, by)
+    interval = np.floor((begin - low) * count / (high - low)).astype(np.int64)
     inside = (interval >= 0) & (interval < count)
-    runs = since.shape[1]
+    runs = begin.shape[1]
     index = (np.clip(interval, 0, count - 1) * runs + np.arange(runs))[inside]
 
     def summed(part: Float[np.ndarray, "chunk run"]) -> Float[np.ndarray, "count run"]:

@@ -281,8 +281,8 @@ class _Points:
         """Return the sums of every run after its warm-up, or after `warm_up` if it is given."""
         parts = []
         for course, mine in zip(self.courses, self.runs, strict=True):
-            since = self.warm_up[mine] if warm_up is None else warm_up
-            parts.append(counted(course.collected()[0], since, self.amount[mine], self.extent.by))
+            begin = self.warm_up[mine] if warm_up is None else warm_up
+            parts.append(counted(course.collected()[0], begin, self.amount[mine], self.extent.by))
         return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
 
     def _stretches(

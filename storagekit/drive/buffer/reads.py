@@ -45,7 +45,7 @@ class BufferHit(NamedTuple):
 class Media(NamedTuple):
     """Times of the platter during a read, seconds from now.
 
-    piece: sectors that the head reads without a pause. since: time at which the head is at the first of these sectors.
+    piece: sectors that the head reads without a pause. start_time: time at which the head is at the first of these sectors.
     landing: time at which the arm reaches the track of these sectors. ends: time at which the last sector of a miss has
     passed. first, most: two numbers of sectors that define the order of a zero-latency read. On the first track, the
     head first reads the request's sectors number `first` + 1 to `most`. It then reads the sectors number 1 to `first`.
@@ -53,7 +53,7 @@ class Media(NamedTuple):
     """
 
     piece: Stretch
-    since: Float[Array, "1 *batch"]
+    start_time: Float[Array, "1 *batch"]
     landing: Float[Array, "1 *batch"]
     ends: Float[Array, "1 *batch"]
     first: Int[Array, "1 *batch"]
@@ -168,7 +168,7 @@ def read(
         # A miss takes the segment that is written behind if no other segment is free.
         dirty=jnp.where(found.miss & (found.segment == memory.dirty), NO_REQUEST, memory.dirty),
         base=base,
-        since=jnp.where(over, media.ends, media.since),
+        base_time=jnp.where(over, media.ends, media.start_time),
         landing=media.landing,
         last=found.segment,
         uses=uses,
@@ -210,10 +210,10 @@ def _media(
         behind = segments.behind(piece, reached)
         skipped = jnp.maximum(jnp.ceil(behind - HAIR), 1.0).astype(jnp.int32)
         first = jnp.where(found.miss & (behind > 0) & (skipped < most), skipped, most)
-    kept = BufferReach(memory.landing, memory.since)
-    landing, since = where_tree(found.runs, kept, reached)
-    ends = since + request.target.transfer
-    return Media(piece, since, landing, ends, first, most)
+    kept = BufferReach(memory.landing, memory.base_time)
+    landing, start_time = where_tree(found.runs, kept, reached)
+    ends = start_time + request.target.transfer
+    return Media(piece, start_time, landing, ends, first, most)
 
 
 def _there_at(
@@ -226,7 +226,7 @@ def _there_at(
     """
     number = jnp.where((number > media.first) & (number <= media.most) & found.miss, media.first, number)
     piece = media.piece
-    within = media.since + segments.drive.seconds(piece.turns(request.sector + number - piece.sector))
+    within = media.start_time + segments.drive.seconds(piece.turns(request.sector + number - piece.sector))
     # Sectors of the next zone follow without a gap; the length of its tracks is taken to be the same.
     beyond = media.ends - segments.drive.seconds((request.count - number) / piece.length)
     time = jnp.where(found.miss & (request.sector + number > piece.limit), beyond, within)

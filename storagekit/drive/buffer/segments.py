@@ -112,7 +112,7 @@ class BufferMemory(NamedTuple):
         Segment into which the drive reads ahead, or NO_REQUEST.
     base : array of int, shape `[1, *batch]`
         Sector from which the head has read without a pause.
-    since : array of float, shape `[1, *batch]`
+    base_time : array of float, shape `[1, *batch]`
         Time at which the head was at the beginning of sector `base`.
     landing : array of float, shape `[1, *batch]`
         Time at which the arm was on the track of sector `base`.
@@ -136,7 +136,7 @@ class BufferMemory(NamedTuple):
     used: Int[Array, "segment *batch"]
     ahead: Int[Array, "1 *batch"]
     base: Int[Array, "1 *batch"]
-    since: Float[Array, "1 *batch"]
+    base_time: Float[Array, "1 *batch"]
     landing: Float[Array, "1 *batch"]
     dirty: Int[Array, "1 *batch"]
     settled: Float[Array, "1 *batch"]
@@ -152,9 +152,9 @@ class BufferMemory(NamedTuple):
 
     def elapse(self, time: Float[Array, "1 *batch"]) -> "BufferMemory":
         """Return the memory `time` seconds later. Times before `LONG_AGO` are replaced by `LONG_AGO`."""
-        later = (jnp.maximum(one - time, LONG_AGO) for one in (self.since, self.landing, self.settled))
-        since, landing, settled = later
-        return self._replace(since=since, landing=landing, settled=settled)
+        later = (jnp.maximum(one - time, LONG_AGO) for one in (self.base_time, self.landing, self.settled))
+        base_time, landing, settled = later
+        return self._replace(base_time=base_time, landing=landing, settled=settled)
 
     def reads_on(self) -> Bool[Array, "1 *batch"]:
         """Return whether the drive reads ahead."""
@@ -237,7 +237,7 @@ class BufferSegments(eqx.Module):
             *[nothing] * 4,
             ahead=nobody,
             base=first,
-            since=long_ago,
+            base_time=long_ago,
             landing=long_ago,
             dirty=nobody,
             settled=long_ago,
@@ -353,7 +353,7 @@ class BufferSegments(eqx.Module):
         drive, buffer = self.drive, self.electronics.buffer
         piece, runs = stretch(drive.geometry, memory.base), memory.reads_on()
         room = jnp.maximum(jnp.where(runs, pick(memory.limit, memory.ahead), 0) - memory.base, 0)
-        arrived = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.since)), room), 0)
+        arrived = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.base_time)), room), 0)
         over = arrived >= jnp.minimum(room, piece.room)
         next_ = memory.base + arrived
         location = piece.location(jnp.minimum(next_, memory.base + jnp.maximum(room - 1, 0)))
@@ -385,11 +385,11 @@ class BufferSegments(eqx.Module):
         crosses = (before.cylinder != after.cylinder) | (before.head != after.head)
         switch = jnp.where(before.head != after.head, drive.head_switch, 0.0)
         move = jnp.maximum(switch, drive.seek(jnp.abs(after.cylinder - before.cylinder)))
-        left = memory.since + drive.seconds(piece.turns(arrived))
+        left = memory.base_time + drive.seconds(piece.turns(arrived))
         landing = jnp.where(arrived == 0, memory.landing, jnp.where(crosses, left + move, LONG_AGO))
         if self.electronics.buffer.stops_in_sector:
             return jnp.maximum(landing, 0.0)
-        ends = memory.since + drive.seconds(piece.turns(arrived + 1))
+        ends = memory.base_time + drive.seconds(piece.turns(arrived + 1))
         begins = ends - drive.seconds(1 / piece.length)
         pending = jnp.where(begins > drive.seconds(HAIR / piece.length), begins, jnp.maximum(ends, 0.0))
         return jnp.where(landing > 0, landing, pending)

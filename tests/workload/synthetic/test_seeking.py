@@ -245,8 +245,8 @@ def test_re_reads_reach_back_an_hour_at_the_start_and_the_end_of_a_block():
             seen.append((time % HOUR / HOUR, (time - written[offset]) / HOUR))
         elif not read:
             written[offset] = time
-    since, age = np.array(seen).T
-    for part in (since < 0.1, since > 0.9):
+    within, age = np.array(seen).T
+    for part in (within < 0.1, within > 0.9):
         assert age[part].mean() == pytest.approx(0.5, abs=4 * np.sqrt(1 / 12 / part.sum()))
         assert part.sum() > 500 and age[part].max() < 1
 
