@@ -20,7 +20,7 @@ from storagekit.simulation.overload import PARTS, overload_reasons, part_length
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import MOST, fewest, provided
 from storagekit.simulation.quantiles import OF_ALL_SEEDS
-from storagekit.simulation.run_length import Extent, extent
+from storagekit.simulation.run_length import RunLength, run_length
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import compile_runs, measured_runs
 from storagekit.workload import AbstractArrivals, recorded, wrapped
@@ -81,7 +81,7 @@ def compared(
     if depth is not None and not isinstance(asked, RequestTrace):
         raise InputError("depth is for a trace; the arrivals have their own number of outstanding requests")
     count, numbers = _count(asked, requests), listed(seeds)
-    length = extent(count, None, 0 if isinstance(asked, RequestTrace) else int(WARM_UP * count))
+    length = run_length(count, None, 0 if isinstance(asked, RequestTrace) else int(WARM_UP * count))
     wanted = beside((*measures, _in_parts(count)))
     scenarios = [Scenario(system, _arrivals(asked, system, scale, depth)) for system in schemes.values()]
     began = time.perf_counter()
@@ -181,7 +181,7 @@ def _together(seeds: Sequence[int]) -> list[list[int]]:
 
 
 def _with_slots(
-    scenario: Scenario, seeds: Sequence[int], length: Extent, measures: Sequence[Measure], bar: tqdm
+    scenario: Scenario, seeds: Sequence[int], length: RunLength, measures: Sequence[Measure], bar: tqdm
 ) -> xr.Dataset:
     """Simulate a scheme with every seed.
 
@@ -197,7 +197,7 @@ def _with_slots(
 
 
 def _seeds(
-    scenarios: list[Scenario], seeds: Sequence[int], length: Extent, measures: Sequence[Measure], bar: tqdm
+    scenarios: list[Scenario], seeds: Sequence[int], length: RunLength, measures: Sequence[Measure], bar: tqdm
 ) -> tuple[xr.Dataset, float]:
     """Simulate one scheme with every seed, and return the measures and the number of arrivals that waited for a slot.
 

@@ -18,7 +18,7 @@ from storagekit.simulation.experiment import built, check_axes, grid, listed
 from storagekit.simulation.measures import Measure, measured, sums_of
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import TRIED, fewest, groups, provided
-from storagekit.simulation.run_length import NUMERIC, REQUESTS, extent
+from storagekit.simulation.run_length import NUMERIC, REQUESTS, run_length
 from storagekit.simulation.standard_measures import BLOCKED, beside
 
 # number of chunks of events that are simulated before the sums are read
@@ -124,7 +124,7 @@ def history(
         sums = _Sums(requests, pieces, Record(sums_of(asked)), at_end, bar).of(
             scenarios, seeds, _rungs(scenarios, slots)
         )
-    length = extent(requests, None, int(warm_up * requests))
+    length = run_length(requests, None, int(warm_up * requests))
     facts = provenance(scenarios, axes, seeds, length.facts, time.perf_counter() - began)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     whole = {name: part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for name, part in sums.items()}

@@ -16,7 +16,7 @@ def provenance(
     scenarios: Sequence[Scenario],
     axes: Iterable[str],
     seeds: Sequence[int],
-    extent: Mapping[str, float | str],
+    run_length: Mapping[str, float | str],
     wall: float,
 ) -> dict:
     """Return the attributes of a simulated result.
@@ -29,7 +29,7 @@ def provenance(
         Names of the parameters that a sweep changes.
     seeds : sequence of int
         The seeds.
-    extent : mapping of str to float or str
+    run_length : mapping of str to float or str
         Attributes that describe the length of each run.
     wall : float
         Duration of the simulation, seconds of wall time.
@@ -45,7 +45,7 @@ def provenance(
         | {"precision": "float32", "backend": jax.default_backend()}
         | described(scenarios)
         | {"varied": list(axes)}
-        | dict(extent)
+        | dict(run_length)
     )
 
 

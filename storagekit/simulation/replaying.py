@@ -22,7 +22,7 @@ from storagekit.simulation.overload import overload_reasons
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import Roomed, rungs, with_room
 from storagekit.simulation.replay_results import ReplayResults, under
-from storagekit.simulation.run_length import extent
+from storagekit.simulation.run_length import run_length
 from storagekit.simulation.segments import SegmentedReplay, SegmentsDiffer, reason_not_parallel
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.trace_blocks import Blocks
@@ -128,7 +128,7 @@ def replay(
     (data, _), _ = with_room(attempts.run, [scenario], tried)
     if saved is not None:
         saved.remove()
-    facts = extent(outline.requests, None, 0).facts
+    facts = run_length(outline.requests, None, 0).facts
     responses, data = data.part_response.values, data.drop_vars("part_response")
     data.attrs = provenance([scenario], {}, [seed], facts, time.perf_counter() - began) | {
         "basis": "trace",

@@ -42,7 +42,7 @@ class Precision:
 
 
 @dataclass(frozen=True)
-class Extent:
+class RunLength:
     """Length of a run. The runs of a batch end when every run has reached the value `amount` of the sum `by`.
 
     Parameters
@@ -77,7 +77,7 @@ class Extent:
         """The largest length at which the run may end."""
         return self.amount if self.precision is None else float(self.precision.budget)
 
-    def within(self, total: float) -> "Extent":
+    def within(self, total: float) -> "RunLength":
         """Return the same length with a budget of at most `total` requests, but not below `amount`."""
         if self.precision is None or self.precision.budget <= total:
             return self
@@ -94,8 +94,10 @@ class Extent:
         return {"seconds_per_run": float(self.amount), "warm_up_seconds": cut} | more
 
 
-def extent(requests: int, seconds: float | None, warm_up: float | None, precision: Precision | None = None) -> Extent:
-    """Return the length of a run as an `Extent`.
+def run_length(
+    requests: int, seconds: float | None, warm_up: float | None, precision: Precision | None = None
+) -> RunLength:
+    """Return the length of a run as an `RunLength`.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
 
     Returns
     -------
-    Extent
+    RunLength
         The length.
 
     Raises
@@ -131,7 +133,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
             )
         if precision is not None:
             raise InputError(f"a precision and {seconds:g} s: give one of the two, or the precision and `requests`")
-        return Extent(seconds, warm_up, "elapsed")
+        return RunLength(seconds, warm_up, "elapsed")
     if requests < 1:
         raise InputError(f"{requests} requests: give at least 1")
     if warm_up is not None and not 0 <= warm_up < requests:
@@ -142,7 +144,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
         raise InputError(
             f"a budget of {precision.budget} requests, but runs of {requests}: raise the budget, or lower `requests`"
         )
-    return Extent(requests, warm_up, "completed", precision)
+    return RunLength(requests, warm_up, "completed", precision)
 
 
 def precise(

@@ -20,7 +20,7 @@ from storagekit.engine import Outcome, Record, Scenario, execute, width
 from storagekit.engine.batch import ENOUGH
 from storagekit.simulation.measures import Measure
 from storagekit.simulation.provisioning import Roomed, groups, provided, rungs
-from storagekit.simulation.run_length import Extent
+from storagekit.simulation.run_length import RunLength
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import measured_runs, of_points
 
@@ -36,7 +36,7 @@ class SweepSettings:
     ----------
     seeds : tuple of int
         One seed for each independent run.
-    extent : Extent
+    run_length : RunLength
         Length of a run.
     own : tuple of Measure
         The user's measures, by default none.
@@ -45,7 +45,7 @@ class SweepSettings:
     """
 
     seeds: tuple[int, ...]
-    extent: Extent
+    run_length: RunLength
     own: tuple[Measure, ...] = ()
     slots: tuple[int, ...] = ()
 
@@ -228,12 +228,12 @@ def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Do
 
 def _batch(scenarios: list[Scenario], runs: int, asked: SweepSettings, quiet: bool) -> Roomed:
     seeds, points = asked.seeds, len(scenarios)
-    data, waited = measured_runs(scenarios, seeds, asked.extent, asked.measures, among=runs, quiet=quiet)
+    data, waited = measured_runs(scenarios, seeds, asked.run_length, asked.measures, among=runs, quiet=quiet)
     folded = data.assign_coords(
         point=("run", np.repeat(np.arange(points), len(seeds))),
         seed=("run", np.tile(np.arange(len(seeds)), points)),
     )
     unfolded = folded.set_index(run=["point", "seed"]).unstack("run").drop_vars("point")
     # variables without a dimension for seeds
-    common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.extent)}
+    common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.run_length)}
     return Roomed(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))

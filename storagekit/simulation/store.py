@@ -98,7 +98,7 @@ class Store:
         InputError
             If the contents of an object cannot be determined.
         """
-        common = self._contents.of((FORM, made_with(), asked.seeds, asked.extent, asked.measures, group.runs == 1))
+        common = self._contents.of((FORM, made_with(), asked.seeds, asked.run_length, asked.measures, group.runs == 1))
         return {
             member: hashlib.sha256(f"{common} {self._contents.of(scenarios[member])}".encode()).hexdigest()
             for member in group.members

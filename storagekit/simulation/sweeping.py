@@ -65,7 +65,7 @@ def simulated(
     through = _here if client is None else partial(spread, client)
     with tqdm(total=len(missing), desc="sweeping", unit="point", delay=2, leave=False, disable=len(todo) < 2) as bar:
         for piece, done in through(todo, asked):
-            facts = provenance(piece.scenarios, points[0], asked.seeds, asked.extent.facts, done.seconds)
+            facts = provenance(piece.scenarios, points[0], asked.seeds, asked.run_length.facts, done.seconds)
             names = [_name(points[member]) for member in piece.members]
             store.keep(done, [keys.get(member, "") for member in piece.members], names, facts)
             bar.update(len(piece.members))

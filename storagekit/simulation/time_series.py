@@ -16,7 +16,7 @@ from storagekit.engine.batch import STRIDE
 from storagekit.simulation.batches import kept, stretched
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
 from storagekit.simulation.quantiles import OF_ALL_SEEDS, from_bins
-from storagekit.simulation.run_length import Extent, Precision
+from storagekit.simulation.run_length import RunLength, Precision
 from storagekit.simulation.standard_measures import (
     ASYNCHRONOUS_READS,
     ASYNCHRONOUS_WRITES,
@@ -53,7 +53,7 @@ class Measured(NamedTuple):
 def measured_runs(
     scenarios: Sequence[Scenario],
     seeds: Sequence[int],
-    extent: Extent,
+    run_length: RunLength,
     measures: Sequence[Measure],
     *,
     padded: bool = True,
@@ -70,7 +70,7 @@ def measured_runs(
         The scenarios.
     seeds : sequence of int
         The seeds.
-    extent : Extent
+    run_length : RunLength
         Length, warm-up and precision of a run.
     measures : sequence of Measure
         The measures.
@@ -90,7 +90,7 @@ def measured_runs(
     InputError
         If a precision is given for a measure that does not exist.
     """
-    extent = _possible(extent, scenarios, measures)
+    run_length = _possible(run_length, scenarios, measures)
     merged, key = stack(scenarios, seeds)
     record = _recorded(measures)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
@@ -98,10 +98,10 @@ def measured_runs(
     courses: list[Course] = []
     first = 0
     for part, keys, used in batches(merged, key, padded, len(seeds), among):
-        courses.append(Course(part, keys, used, record, extent))
+        courses.append(Course(part, keys, used, record, run_length))
         runs = sum(course.used for course in courses)
         if runs % len(seeds) == 0:
-            points = _Points(courses, len(seeds), bricks[first : first + runs], extent, measures)
+            points = _Points(courses, len(seeds), bricks[first : first + runs], run_length, measures)
             found.append(points.measured(quiet))
             courses, first = [], first + runs
     return Measured(xr.concat([one.data for one in found], dim="run"), np.concatenate([one.waited for one in found]))
@@ -143,12 +143,12 @@ def _streams(measures: Sequence[Measure]) -> int:
     return max((one.streams for one in measures), default=0)
 
 
-def of_points(extent: Extent) -> list[str]:
+def of_points(run_length: RunLength) -> list[str]:
     """Return the names of the variables that have one value for all seeds of a point.
 
     Parameters
     ----------
-    extent : Extent
+    run_length : RunLength
         Length, warm-up and precision of a run.
 
     Returns
@@ -156,16 +156,16 @@ def of_points(extent: Extent) -> list[str]:
     list of str
         `warm_up`, the quantiles of all seeds together with their intervals, and the names of the half-widths.
     """
-    wanted = extent.precision.wanted if extent.precision else ()
+    wanted = run_length.precision.wanted if run_length.precision else ()
     return ["warm_up", *OF_ALL_SEEDS, *map(half_width_of, wanted)]
 
 
-def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
+def stopped_by(run_length: RunLength, data: xr.Dataset) -> dict[str, str]:
     """Return the attribute that states whether the runs of a result ended at the precision or at the budget.
 
     Parameters
     ----------
-    extent : Extent
+    run_length : RunLength
         Length, warm-up and precision of a run.
     data : Dataset
         The result, with the half-widths of its intervals.
@@ -175,9 +175,9 @@ def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
     dict
         `stopped_by`: "precision" if all intervals are as narrow as requested, else "budget". Empty without a precision.
     """
-    if extent.precision is None:
+    if run_length.precision is None:
         return {}
-    reached = [bool((data[half_width_of(name)] <= share).all()) for name, share in extent.precision.wanted.items()]
+    reached = [bool((data[half_width_of(name)] <= share).all()) for name, share in run_length.precision.wanted.items()]
     return {"stopped_by": "precision" if all(reached) else "budget"}
 
 
@@ -189,9 +189,9 @@ def half_width_of(measure: str) -> str:
 class Course:
     """Simulation of the first `used` runs of a batch; the other runs are padding."""
 
-    def __init__(self, scenario: Scenario, key: np.ndarray, used: int, record: Record, extent: Extent):
-        self.used, self.by = used, extent.by
-        self._steps = steps(Runner(scenario, key, record), extent.most, by=extent.by)
+    def __init__(self, scenario: Scenario, key: np.ndarray, used: int, record: Record, run_length: RunLength):
+        self.used, self.by = used, run_length.by
+        self._steps = steps(Runner(scenario, key, record), run_length.most, by=run_length.by)
         self._collected: list[tuple[Tally, np.ndarray]] = []
         self._done = np.zeros(1)
 
@@ -201,7 +201,7 @@ class Course:
         Parameters
         ----------
         amount : float
-            Required length of each run, in the unit of `extent.by` (for example, completed requests or simulated
+            Required length of each run, in the unit of `run_length.by` (for example, completed requests or simulated
             seconds).
         progress : callable
             Function that is called after each step with the length of the shortest run.
@@ -227,13 +227,19 @@ class _Points:
     """Points with all their seeds: the runs of all `courses`, in their order."""
 
     def __init__(
-        self, courses: list[Course], seeds: int, bricks: np.ndarray, extent: Extent, measures: Sequence[Measure]
+        self, courses: list[Course], seeds: int, bricks: np.ndarray, run_length: RunLength, measures: Sequence[Measure]
     ):
-        self.courses, self.seeds, self.bricks, self.extent, self.measures = courses, seeds, bricks, extent, measures
+        self.courses, self.seeds, self.bricks, self.run_length, self.measures = (
+            courses,
+            seeds,
+            bricks,
+            run_length,
+            measures,
+        )
         ends = np.cumsum([course.used for course in courses])
         self.runs = [slice(end - course.used, end) for course, end in zip(courses, ends, strict=True)]
         # for each run: the end and the beginning of its measured part, and the half-widths of its intervals
-        self.amount = np.full(len(bricks), float(extent.amount))
+        self.amount = np.full(len(bricks), float(run_length.amount))
         self.warm_up = np.zeros(len(bricks))
         self.narrow: dict[str, np.ndarray] = {}
 
@@ -243,22 +249,22 @@ class _Points:
         The measures of a run do not depend on the length of the other runs.
         """
         going = np.ones(len(self.bricks), bool)
-        unit = "req" if self.extent.by == "completed" else "s"
+        unit = "req" if self.run_length.by == "completed" else "s"
         with tqdm(desc="simulating", unit=unit, delay=2, leave=False, disable=quiet) as bar:
-            for amount in self.extent.stages:
+            for amount in self.run_length.stages:
                 bar.total = amount
                 for course in self.courses:
                     course.until(amount, lambda done: bar.update(max(0, min(done, bar.total) - bar.n)))
                 self.amount[going], self.warm_up[going] = amount, self._to_leave_out(amount)[going]
-                if self.extent.precision is None:
+                if self.run_length.precision is None:
                     continue
-                going &= ~self._precise(self.extent.precision, going)
-                if not going.any() or (self._sums()[BLOCKED.name].any() and not self.extent.precision.patient):
+                going &= ~self._precise(self.run_length.precision, going)
+                if not going.any() or (self._sums()[BLOCKED.name].any() and not self.run_length.precision.patient):
                     break
         return Measured(self._data(), self._sums(0.0)[BLOCKED.name].sum(axis=0))
 
     def _data(self) -> xr.Dataset:
-        by = self.extent.by
+        by = self.run_length.by
         bins = []
         for course, mine in zip(self.courses, self.runs, strict=True):
             tally, codes = course.collected()
@@ -282,22 +288,22 @@ class _Points:
         parts = []
         for course, mine in zip(self.courses, self.runs, strict=True):
             begin = self.warm_up[mine] if warm_up is None else warm_up
-            parts.append(counted(course.collected()[0], begin, self.amount[mine], self.extent.by))
+            parts.append(counted(course.collected()[0], begin, self.amount[mine], self.run_length.by))
         return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
 
     def _stretches(
         self, names: Sequence[str], count: int, low: Float[np.ndarray, "run"], high: Float[np.ndarray, "run"]
     ) -> dict[str, Float[np.ndarray, "count row run"]]:
         parts = [
-            stretched(course.collected()[0], names, count, low[mine], high[mine], self.extent.by)
+            stretched(course.collected()[0], names, count, low[mine], high[mine], self.run_length.by)
             for course, mine in zip(self.courses, self.runs, strict=True)
         ]
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 
     def _to_leave_out(self, amount: float) -> Float[np.ndarray, "run"]:
         """Return the warm-up of each run. It is given, or it is determined from all seeds of the run's point."""
-        if self.extent.warm_up is not None:
-            return np.full(len(self.bricks), float(self.extent.warm_up))
+        if self.run_length.warm_up is not None:
+            return np.full(len(self.bricks), float(self.run_length.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
         sums = self._stretches(_WAITED_FOR, BATCHES, nothing, all_of_it)
         read, write, reads, writes, *asynchronous = (
@@ -306,7 +312,7 @@ class _Points:
         response, waited_for = read + write, reads + writes - sum(asynchronous)
         shares = [share_to_leave_out(*point) for point in zip(response.T, waited_for.T, strict=True)]
         cut = np.repeat(shares, self.seeds) * amount
-        return np.ceil(cut) if self.extent.by == "completed" else cut
+        return np.ceil(cut) if self.run_length.by == "completed" else cut
 
     def _precise(self, precision: Precision, going: Bool[np.ndarray, "run"]) -> Bool[np.ndarray, "run"]:
         """Return a mask of the runs whose point has intervals that are as narrow as requested.
@@ -344,16 +350,16 @@ def _half_width(values: Float[np.ndarray, "*more run"], samples: int) -> Float[n
     return np.where(np.isnan(share).all(axis=0), np.nan, widest)
 
 
-def _possible(extent: Extent, scenarios: Sequence[Scenario], measures: Sequence[Measure]) -> Extent:
-    """Return the extent with its budget limited to the number of requests of the scenarios.
+def _possible(run_length: RunLength, scenarios: Sequence[Scenario], measures: Sequence[Measure]) -> RunLength:
+    """Return the length with its budget limited to the number of requests of the scenarios.
 
     Raises InputError if a precision is given for a measure that does not exist.
     """
-    if extent.precision is None:
-        return extent
+    if run_length.precision is None:
+        return run_length
     known = [one.name for one in measures]
-    for name in extent.precision.wanted:
+    for name in run_length.precision.wanted:
         if name not in known:
             near = ", ".join(get_close_matches(name, known)) or ", ".join(known[:3]) + " ..."
             raise InputError(f"precision of {name!r}: no such measure; give for example {near}")
-    return extent.within(min((one.arrivals.total or extent.most) for one in scenarios))
+    return run_length.within(min((one.arrivals.total or run_length.most) for one in scenarios))

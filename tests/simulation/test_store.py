@@ -21,7 +21,7 @@ from storagekit.simulation import content_hash as contents
 from storagekit.simulation import shards as piecewise
 from storagekit.simulation import store as stored
 from storagekit.simulation import time_series as course
-from storagekit.simulation.run_length import extent
+from storagekit.simulation.run_length import run_length
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 
 EFFORT = {"seeds": 8, "requests": 200}
@@ -81,7 +81,7 @@ def test_the_set_of_stored_points_changes_no_bit(tmp_path, whole, pairs, points_
 
 def test_a_single_remaining_run_does_not_run_alone(tmp_path, monkeypatch):
     """In a sweep with one seed, a single run would use another program, with possibly different last digits."""
-    settings, widths = piecewise.SweepSettings((3,), extent(200, None, None)), []
+    settings, widths = piecewise.SweepSettings((3,), run_length(200, None, None)), []
 
     def watched(scenario, key, record):
         widths.append(key.shape[1])
