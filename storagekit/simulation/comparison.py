@@ -159,12 +159,12 @@ def _programs(
 
     def program(scenario: Scenario) -> Callable[[], None]:
         first = _together(seeds)[0]
-        return lambda: compile_runs(provided([scenario], _rungs(scenario)[0]), first, measures, padded=False)
+        return lambda: compile_runs(provided([scenario], _slot_steps(scenario)[0]), first, measures, padded=False)
 
     return {signature(scenario): program(scenario) for scenario in scenarios}
 
 
-def _rungs(scenario: Scenario) -> list[int]:
+def _slot_steps(scenario: Scenario) -> list[int]:
     """Return the numbers of slots to try."""
     given = scenario.system.slots
     return [given] if given != AUTO else [max(SLOTS, fewest([scenario])), MOST]
@@ -187,12 +187,12 @@ def _with_slots(
 
     If System.slots is not given and arrivals wait for a slot, the simulation is repeated with more slots.
     """
-    rungs = _rungs(scenario)
-    for slots in rungs:
+    slot_steps = _slot_steps(scenario)
+    for slots in slot_steps:
         data, waited = _seeds(provided([scenario], slots), seeds, length, measures, bar)
         if not waited:
             break
-        bar.n = max(0, bar.n - len(seeds)) if slots != rungs[-1] else bar.n
+        bar.n = max(0, bar.n - len(seeds)) if slots != slot_steps[-1] else bar.n
     return data
 
 

@@ -122,7 +122,7 @@ def history(
     began = time.perf_counter()
     with tqdm(total=requests * len(points) * len(seeds), desc=title, unit="req", delay=2, leave=False) as bar:
         sums = _Sums(requests, pieces, Record(sums_of(asked)), at_end, bar).of(
-            scenarios, seeds, _rungs(scenarios, slots)
+            scenarios, seeds, _slot_steps(scenarios, slots)
         )
     length = run_length(requests, None, int(warm_up * requests))
     facts = provenance(scenarios, axes, seeds, length.facts, time.perf_counter() - began)
@@ -143,7 +143,7 @@ def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> 
     return data.unstack("run").drop_vars("point")
 
 
-def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
+def _slot_steps(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
     """Return the numbers of slots to try.
 
     The only number is System.slots if it is given. Otherwise the numbers are `slots`. A number that is too small for a
@@ -176,20 +176,20 @@ class _Sums(NamedTuple):
     at_end: Callable[[State, np.ndarray], None]
     bar: tqdm
 
-    def of(self, scenarios: Sequence[Scenario], seeds: Sequence[int], rungs: Sequence[int]) -> Tally:
+    def of(self, scenarios: Sequence[Scenario], seeds: Sequence[int], slot_steps: Sequence[int]) -> Tally:
         """Return the sums `[piece, row, run]` of scenarios, each with every seed.
 
-        The numbers of slots in `rungs` are tried in their order until no request waits for a slot.
+        The numbers of slots in `slot_steps` are tried in their order until no request waits for a slot.
         """
         sums: Tally = {}
         left = np.arange(len(scenarios) * len(seeds))
-        for slots in rungs:
+        for slots in slot_steps:
             merged, key = stack(provided(scenarios, slots), seeds)
             waiting = []
             for members, used in _few_at_a_time(left, slots):
                 runner = Runner(select_runs(merged, members), key[:, members], self.record)
                 part = self._by_piece(runner)
-                waited = part[BLOCKED.name][..., :used].any(axis=(0, 1)) & (slots != rungs[-1])
+                waited = part[BLOCKED.name][..., :used].any(axis=(0, 1)) & (slots != slot_steps[-1])
                 over = np.flatnonzero(~waited)
                 for name, values in part.items():
                     whole = sums.setdefault(name, np.zeros((*values.shape[:2], len(scenarios) * len(seeds))))

@@ -19,7 +19,7 @@ from storagekit.core.validation import validate
 from storagekit.engine import Outcome, Record, Scenario, execute, width
 from storagekit.engine.batch import ENOUGH
 from storagekit.simulation.measures import Measure
-from storagekit.simulation.provisioning import Roomed, groups, provided, rungs
+from storagekit.simulation.provisioning import Roomed, groups, provided, slot_steps
 from storagekit.simulation.run_length import RunLength
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import measured_runs, of_points
@@ -67,7 +67,7 @@ class ShardGroup:
         Numbers of the points.
     scenarios : tuple of Scenario
         The scenarios of the points, all with the same number of drives.
-    rungs : tuple of int
+    slot_steps : tuple of int
         Numbers of slots to try.
     runs : int
         Number of runs of all points of the structure.
@@ -76,7 +76,7 @@ class ShardGroup:
     structure: int
     members: tuple[int, ...]
     scenarios: tuple[Scenario, ...]
-    rungs: tuple[int, ...]
+    slot_steps: tuple[int, ...]
     runs: int
 
 
@@ -120,7 +120,7 @@ def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()
         The groups.
     """
     return [
-        ShardGroup(structure, tuple(members), tuple(alike), rungs(alike, slots), len(members) * seeds)
+        ShardGroup(structure, tuple(members), tuple(alike), slot_steps(alike, slots), len(members) * seeds)
         for structure, (members, alike) in enumerate(groups(scenarios))
     ]
 
@@ -211,10 +211,10 @@ def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Do
         The result, in the order of the points.
     """
     began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
-    for slots in piece.rungs:
+    for slots in piece.slot_steps:
         some = provided([piece.scenarios[index] for index in left], slots)
         data, waited = _batch(some, piece.runs, asked, quiet)
-        over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.rungs[-1]))
+        over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.slot_steps[-1]))
         found.append((left[over], data.isel(point=over), np.asarray(waited)[over], np.full(over.size, slots)))
         left = np.delete(left, over)
         if not left.size:

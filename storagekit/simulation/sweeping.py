@@ -55,7 +55,7 @@ def simulated(
     """
     groups = grouped(scenarios, len(asked.seeds), asked.slots)
     keys = {member: key for group in groups for member, key in store.keys(group, scenarios, asked).items()}
-    most = {member: group.rungs[-1] for group in groups for member in group.members}
+    most = {member: group.slot_steps[-1] for group in groups for member in group.members}
     missing = set(range(len(scenarios)))
     for members, done in store.find(keys, most):
         missing.difference_update(members)
