@@ -17,12 +17,12 @@ from storagekit.core.system_facts import SystemFacts
 from storagekit.core.validation import instance_of, require, several
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.drive.mechanical import Drive
-from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
+from storagekit.drive.selected import Selected, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
 
 _MEMBERS = several(instance_of(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of="drives")
 
 
-class Places(NamedTuple):
+class Locations(NamedTuple):
     """Location of requests on a drive of each kind."""
 
     of_kind: tuple[Any, ...]
@@ -48,7 +48,7 @@ class Mixed(AbstractDrive):
     -----
     On every drive, the system uses only the capacity of the smallest drive. A request is located on a drive of each
     kind, and the brick that receives the request determines which location is used. Mechanical drives (`Drive`) of
-    several kinds take little more computing time than drives of one kind (see `storagekit.drive.picked`). With drives
+    several kinds take little more computing time than drives of one kind (see `storagekit.drive.selected`). With drives
     of other classes, every access is computed once for each kind.
     """
 
@@ -95,20 +95,20 @@ class Mixed(AbstractDrive):
                 f"kinds: {len(self.kinds)} numbers for {facts.drives} bricks; give one number for each brick"
             )
 
-    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Places | Starts:
+    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Locations | Starts:
         drives = self._drives()
         # Each drive locates NumPy addresses, which have 64 bits, separately.
         if drives and not isinstance(sector, np.ndarray | np.integer):
             return start_on_each(drives, sector, count)
-        return Places(tuple(member.locate(sector, count) for member in self.members))
+        return Locations(tuple(member.locate(sector, count) for member in self.members))
 
-    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "Picked | OfKind":
+    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "Selected | OfKind":
         drives, kind = self._drives(), self._kind(which)
         if drives:
-            return Picked(drives, kind)
+            return Selected(drives, kind)
         return OfKind(tuple(member.mechanics_of(which) for member in self.members), kind)
 
-    def seen(self, target: Places | Starts, which: Int[AnyArray, "*#row"]) -> Target:
+    def seen(self, target: Locations | Starts, which: Int[AnyArray, "*#row"]) -> Target:
         kind = self._kind(which)
         if isinstance(target, Starts):
             return target_of_kind(self._drives(), target, kind)
@@ -121,11 +121,11 @@ class Mixed(AbstractDrive):
 
     def locate_on(
         self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
-    ) -> Places | Starts:
+    ) -> Locations | Starts:
         drives = self._drives()
         if drives and not isinstance(sector, np.ndarray | np.integer):
             return start_on_one(drives, self._kind(which), sector, count)
-        return Places(tuple(member.locate_on(which, sector, count) for member in self.members))
+        return Locations(tuple(member.locate_on(which, sector, count) for member in self.members))
 
     def capacity_of(self, which: int) -> int:
         if isinstance(self.kinds[which], Tracer):

@@ -17,7 +17,7 @@ from storagekit.engine import Scenario
 from storagekit.simulation.measures import Measure, several_measures, sums_of
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import TRIED
-from storagekit.simulation.run_length import BUDGET, run_length, precise
+from storagekit.simulation.run_length import BUDGET, precise, run_length
 from storagekit.simulation.shards import SweepSettings
 from storagekit.simulation.store import NoStore, Store
 from storagekit.simulation.sweeping import simulated

@@ -16,7 +16,7 @@ from storagekit.engine.batch import STRIDE
 from storagekit.simulation.batches import kept, stretched
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
 from storagekit.simulation.quantiles import OF_ALL_SEEDS, from_bins
-from storagekit.simulation.run_length import RunLength, Precision
+from storagekit.simulation.run_length import Precision, RunLength
 from storagekit.simulation.standard_measures import (
     ASYNCHRONOUS_READS,
     ASYNCHRONOUS_WRITES,
