@@ -15,7 +15,7 @@ from jaxtyping import Array
 from storagekit.core.units import MS
 from storagekit.drive import Drive, drive_names, load_drive, load_electronics
 from storagekit.drive.buffer import BufferRequest, BufferSegments, serve
-from storagekit.drive.buffer.stretch import stretch
+from storagekit.drive.buffer.fill import buffer_fill
 
 NARROW = [name for name in drive_names() if load_drive(name).capacity < 2**31]
 
@@ -33,7 +33,7 @@ def test_passed_sectors_agree_with_transfer_times(name, data):
     near = data.draw(st.lists(st.integers(-2000, 2000), min_size=16, max_size=16))
     sector = np.clip(int(shape.first_sector[zone]) + group + np.array(near), 0, drive.capacity - 1)
     count = np.array(data.draw(st.lists(st.integers(1, 3000), min_size=16, max_size=16)))
-    piece = stretch(shape, jnp.asarray(sector, jnp.int32))
+    piece = buffer_fill(shape, jnp.asarray(sector, jnp.int32))
     count = jnp.minimum(jnp.asarray(count, jnp.int32), piece.room)
     turns = piece.turns(count)
     takes = np.asarray(drive.locate(piece.sector, count).transfer) / float(drive.revolution)

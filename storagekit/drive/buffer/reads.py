@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.batching import any_row, first_min, pick, real, where_tree
+from storagekit.drive.buffer.fill import HAIR, BufferFill, buffer_fill
 from storagekit.drive.buffer.segments import (
     LONG_AGO,
     NEVER,
@@ -16,7 +17,6 @@ from storagekit.drive.buffer.segments import (
     BufferSegments,
     Faster,
 )
-from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 
 
 class BufferHit(NamedTuple):
@@ -52,7 +52,7 @@ class Media(NamedTuple):
     `first` equals `most` if the head reads all sectors in order.
     """
 
-    piece: Stretch
+    piece: BufferFill
     start_time: Float[Array, "1 *batch"]
     landing: Float[Array, "1 *batch"]
     ends: Float[Array, "1 *batch"]
@@ -99,7 +99,7 @@ def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferReque
     if buffer.read_ahead == 0:
         return request.end
     if buffer.read_ahead == 4:
-        piece = stretch(geometry, request.end)
+        piece = buffer_fill(geometry, request.end)
         begins, ends = piece.track(piece.sector)
         length = piece.zone.sectors_per_track
         return jnp.minimum(jnp.where(found.start < begins, ends + length, ends), geometry.capacity)
@@ -107,7 +107,7 @@ def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferReque
     most = jnp.asarray(buffer.most_ahead, jnp.int32)
     limit = jnp.minimum(jnp.where(most > 0, request.end + most, room), geometry.capacity)
     if buffer.read_ahead < 3:
-        piece = stretch(geometry, jnp.where(found.hit, found.end, request.end - 1))
+        piece = buffer_fill(geometry, jnp.where(found.hit, found.end, request.end - 1))
         _, track_end = piece.track(piece.sector)
         limit = jnp.minimum(limit, track_end if buffer.read_ahead == 1 else piece.cylinder_end(piece.sector))
     return jnp.maximum(limit, request.end)
@@ -118,7 +118,7 @@ def read(
     memory: BufferMemory,
     request: BufferRequest,
     found: BufferHit,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """Return the time in seconds until a read that arrives now completes, and the state of the buffer after the read.
@@ -133,7 +133,7 @@ def read(
         The read.
     found : BufferHit
         Result of `find`.
-    piece : Stretch
+    piece : BufferFill
         Sectors that the head reads next.
     reached : BufferReach
         Times at which the arm and the head reach these sectors, seconds from now.
@@ -178,7 +178,7 @@ def read(
 
 
 def _starts(
-    segments: BufferSegments, memory: BufferMemory, piece: Stretch, further: Bool[Array, "1 *batch"]
+    segments: BufferSegments, memory: BufferMemory, piece: BufferFill, further: Bool[Array, "1 *batch"]
 ) -> Bool[Array, "1 *batch"]:
     """Return whether a hit starts read-ahead at the beginning of `piece`; always false where `further` is false."""
     buffer, location = segments.electronics.buffer, piece.location(piece.sector)
@@ -197,7 +197,7 @@ def _media(
     memory: BufferMemory,
     request: BufferRequest,
     found: BufferHit,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
 ) -> Media:
     """Return the sectors that the head reads next, and their times.

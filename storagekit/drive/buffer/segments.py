@@ -42,7 +42,7 @@ from storagekit.core.batching import MOST_WHOLE, pick, row_index, where_tree
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, validate, validate_fields
 from storagekit.drive.base import Arm, Target
-from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
+from storagekit.drive.buffer.fill import HAIR, BufferFill, buffer_fill
 from storagekit.drive.electronics import Electronics, require_possible
 from storagekit.drive.mechanical import Drive
 
@@ -304,11 +304,11 @@ class BufferSegments(eqx.Module):
         arm: Arm,
         angle: Float[Array, "1 *batch"],
         at: Float[Array, "1 *batch"],
-        piece: Stretch,
+        piece: BufferFill,
         read: Bool[Array, "1 *batch"],
         least: float | Float[Array, "1 *batch"] = 0.0,
     ) -> BufferReach:
-        """Return when the arm and the head reach the beginning of a stretch.
+        """Return when the arm and the head reach the beginning of a fill.
 
         Parameters
         ----------
@@ -318,8 +318,8 @@ class BufferSegments(eqx.Module):
             Angle of the platter now, turns.
         at : float, `[1, *batch]`
             Time from which the arm may move, seconds from now.
-        piece : Stretch
-            The stretch.
+        piece : BufferFill
+            The fill.
         read : bool, `[1, *batch]`
             Whether the access is a read.
         least : float, `[1, *batch]` or one for all
@@ -340,8 +340,8 @@ class BufferSegments(eqx.Module):
         landing = at + way.seek + late
         return BufferReach(landing, landing + way.rotation - late + drive.seconds(missed))
 
-    def behind(self, piece: Stretch, reached: BufferReach) -> Float[Array, "1 *batch"]:
-        """Return the number of sectors by which the head is past the beginning of a stretch when the arm lands.
+    def behind(self, piece: BufferFill, reached: BufferReach) -> Float[Array, "1 *batch"]:
+        """Return the number of sectors by which the head is past the beginning of a fill when the arm lands.
 
         The number is 0 if the head lands exactly at the beginning.
         """
@@ -351,7 +351,7 @@ class BufferSegments(eqx.Module):
     def now(self, memory: BufferMemory) -> ReadAheadStop:
         """Return the state of the buffer with all data that the drive has read ahead and written behind by now."""
         drive, buffer = self.drive, self.electronics.buffer
-        piece, runs = stretch(drive.geometry, memory.base), memory.reads_on()
+        piece, runs = buffer_fill(drive.geometry, memory.base), memory.reads_on()
         room = jnp.maximum(jnp.where(runs, pick(memory.limit, memory.ahead), 0) - memory.base, 0)
         arrived = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.base_time)), room), 0)
         over = arrived >= jnp.minimum(room, piece.room)
@@ -373,7 +373,7 @@ class BufferSegments(eqx.Module):
         return ReadAheadStop(stopped, jnp.where(runs & ~over, self._residue(memory, piece, arrived), 0.0))
 
     def _residue(
-        self, memory: BufferMemory, piece: Stretch, arrived: Int[Array, "1 *batch"]
+        self, memory: BufferMemory, piece: BufferFill, arrived: Int[Array, "1 *batch"]
     ) -> Float[Array, "1 *batch"]:
         """Return the time in seconds until the arm may leave the read-ahead in progress.
 

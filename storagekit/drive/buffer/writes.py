@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.batching import first_min, pick, real
+from storagekit.drive.buffer.fill import HAIR, BufferFill
 from storagekit.drive.buffer.segments import (
     NEVER,
     NO_REQUEST,
@@ -18,7 +19,6 @@ from storagekit.drive.buffer.segments import (
     ReadAheadStop,
     whole_turns,
 )
-from storagekit.drive.buffer.stretch import HAIR, Stretch
 
 # Number of sectors that must have crossed the bus before a drive that disconnects twice begins to write.
 # It is FEW for a write of fewer than LONG sectors, and MANY for longer writes.
@@ -95,7 +95,7 @@ def write(
     request: BufferRequest,
     taken: BufferedWrite,
     ways: Ways,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """Return the time in seconds until a write that arrives now completes, and the state of the buffer after the write.
@@ -112,7 +112,7 @@ def write(
         Result of `take`.
     ways : Ways
         Result of `ways_of`.
-    piece : Stretch
+    piece : BufferFill
         Sectors from the beginning of the write.
     reached : BufferReach
         Times at which the arm and the head reach these sectors, seconds from now.
@@ -201,7 +201,7 @@ def _under(
     request: BufferRequest,
     taken: BufferedWrite,
     ways: Ways,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
 ) -> Float[Array, "1 *batch"]:
     """Return the time at which a write is on the platter, seconds from now.
@@ -245,7 +245,7 @@ def _crossed(
 def _in_any_order(
     segments: BufferSegments,
     request: BufferRequest,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
     there: Float[Array, "1 *batch"],
     otherwise: tuple[Float[Array, "1 *batch"], ...],
