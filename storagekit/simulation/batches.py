@@ -55,7 +55,7 @@ def kept(
     return mask | ((tally[by][:, 0] * mask).sum(axis=0) == 0)
 
 
-def stretched(
+def batch_sums(
     tally: Tally,
     names: Iterable[str],
     count: int,

@@ -13,7 +13,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.student_t import half_width
 from storagekit.engine import Record, ResponseBins, Runner, Scenario, Tally, batches, binned, stack, steps
 from storagekit.engine.batch import STRIDE
-from storagekit.simulation.batches import kept, stretched
+from storagekit.simulation.batches import batch_sums, kept
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
 from storagekit.simulation.quantiles import OF_ALL_SEEDS, from_bins
 from storagekit.simulation.run_length import Precision, RunLength
@@ -291,11 +291,11 @@ class _Points:
             parts.append(counted(course.collected()[0], begin, self.amount[mine], self.run_length.by))
         return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
 
-    def _stretches(
+    def _batches(
         self, names: Sequence[str], count: int, low: Float[np.ndarray, "run"], high: Float[np.ndarray, "run"]
     ) -> dict[str, Float[np.ndarray, "count row run"]]:
         parts = [
-            stretched(course.collected()[0], names, count, low[mine], high[mine], self.run_length.by)
+            batch_sums(course.collected()[0], names, count, low[mine], high[mine], self.run_length.by)
             for course, mine in zip(self.courses, self.runs, strict=True)
         ]
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
@@ -305,7 +305,7 @@ class _Points:
         if self.run_length.warm_up is not None:
             return np.full(len(self.bricks), float(self.run_length.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
-        sums = self._stretches(_WAITED_FOR, BATCHES, nothing, all_of_it)
+        sums = self._batches(_WAITED_FOR, BATCHES, nothing, all_of_it)
         read, write, reads, writes, *asynchronous = (
             sums[name].reshape(BATCHES, -1, self.seeds).sum(axis=2) for name in _WAITED_FOR
         )
@@ -323,7 +323,7 @@ class _Points:
             samples, data = self.seeds, measured(self._sums(), self.bricks, self.measures)
         else:
             samples, names = PARTS, [one.name for one in sums_of(self.measures)]
-            parts = self._stretches(names, PARTS, self.warm_up, self.amount)
+            parts = self._batches(names, PARTS, self.warm_up, self.amount)
             sums = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in parts.items()}
             data = measured(sums, np.repeat(self.bricks, PARTS), self.measures)
         reached = np.ones(len(self.bricks), bool)

@@ -207,7 +207,7 @@ NOT_ATTACKED = {
     "drive.buffer.read": BUFFER,
     "drive.buffer.serve": BUFFER,
     "drive.buffer.served": BUFFER,
-    "drive.buffer.stretch": BUFFER,
+    "drive.buffer.buffer_fill": BUFFER,
     "drive.buffer.take": BUFFER,
     "drive.buffer.ways_of": BUFFER,
     "drive.buffer.where_tree": BUFFER,

@@ -191,11 +191,11 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
         alt.layer(drawn, rule).properties(width=560, height=260),
         "Share of the bytes that the largest node serves, before and after it slows down",
         f"Time from the slowdown until the share has settled: {soon}.",
-        f"All requests are reads of replicated data. The share is measured over intervals of {_stretch(summary):g} s. "
+        f"All requests are reads of replicated data. The share is measured over intervals of {_spacing(summary):g} s. "
         f"Bands are 95% intervals over {summary.attrs['replications']} runs.",
     )
 
 
-def _stretch(data: xr.Dataset) -> float:
+def _spacing(data: xr.Dataset) -> float:
     """Return the time between two points of a time series, in seconds."""
     return float(data.time[1] - data.time[0])

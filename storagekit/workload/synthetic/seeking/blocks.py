@@ -95,11 +95,11 @@ def _block(
 ) -> SeekingBlock:
     """Return the requests of one block, without re-reads."""
     begin, end = border
-    stretches = (len(arrived) - 1) // model.blocks
-    length = (end - begin) / stretches
+    intervals = (len(arrived) - 1) // model.blocks
+    length = (end - begin) / intervals
     waited_for, later, read = [], [], []
-    for number in range(stretches):
-        at = index * stretches + number
+    for number in range(intervals):
+        at = index * intervals + number
         asynchronous_writes, reads, synchronous_writes = _counts(model, *arrived[at : at + 2])
         waited_for.append(number * length + synchronous(model, draw, reads + synchronous_writes, length))
         later.append(number * length + flushed(model, draw, asynchronous_writes, length))
@@ -141,8 +141,8 @@ def _locations(model: SeekingTraceModel, draw: np.random.Generator, read: np.nda
     Locations form pairs: reads access the first location of a pair, and writes the second.
     """
     count, pairs = len(read), model.locations // 2
-    stretch = np.maximum(1, np.rint(np.where(read, model.read_stretch, model.write_stretch) * pairs)).astype(np.int64)
-    length = np.where(draw.random(count) < model.hot, stretch, pairs)
+    region = np.maximum(1, np.rint(np.where(read, model.read_region, model.write_region) * pairs)).astype(np.int64)
+    length = np.where(draw.random(count) < model.hot, region, pairs)
     return 2 * ((pairs - length) // 2 + (draw.random(count) * length).astype(np.int64)) + ~read
 
 
