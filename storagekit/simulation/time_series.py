@@ -95,15 +95,15 @@ def measured_runs(
     record = _recorded(measures)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     found: list[Measured] = []
-    courses: list[Course] = []
+    all_series: list[TimeSeries] = []
     first = 0
     for part, keys, used in batches(merged, key, padded, len(seeds), among):
-        courses.append(Course(part, keys, used, record, run_length))
-        runs = sum(course.used for course in courses)
+        all_series.append(TimeSeries(part, keys, used, record, run_length))
+        runs = sum(series.used for series in all_series)
         if runs % len(seeds) == 0:
-            points = _Points(courses, len(seeds), bricks[first : first + runs], run_length, measures)
+            points = _Points(all_series, len(seeds), bricks[first : first + runs], run_length, measures)
             found.append(points.measured(quiet))
-            courses, first = [], first + runs
+            all_series, first = [], first + runs
     return Measured(xr.concat([one.data for one in found], dim="run"), np.concatenate([one.waited for one in found]))
 
 
@@ -186,7 +186,7 @@ def half_width_of(measure: str) -> str:
     return f"{measure}_half_width"
 
 
-class Course:
+class TimeSeries:
     """Simulation of the first `used` runs of a batch; the other runs are padding."""
 
     def __init__(self, scenario: Scenario, key: np.ndarray, used: int, record: Record, run_length: RunLength):
@@ -224,20 +224,25 @@ class Course:
 
 
 class _Points:
-    """Points with all their seeds: the runs of all `courses`, in their order."""
+    """Points with all their seeds: the runs of all `all_series`, in their order."""
 
     def __init__(
-        self, courses: list[Course], seeds: int, bricks: np.ndarray, run_length: RunLength, measures: Sequence[Measure]
+        self,
+        all_series: list[TimeSeries],
+        seeds: int,
+        bricks: np.ndarray,
+        run_length: RunLength,
+        measures: Sequence[Measure],
     ):
-        self.courses, self.seeds, self.bricks, self.run_length, self.measures = (
-            courses,
+        self.all_series, self.seeds, self.bricks, self.run_length, self.measures = (
+            all_series,
             seeds,
             bricks,
             run_length,
             measures,
         )
-        ends = np.cumsum([course.used for course in courses])
-        self.runs = [slice(end - course.used, end) for course, end in zip(courses, ends, strict=True)]
+        ends = np.cumsum([series.used for series in all_series])
+        self.runs = [slice(end - series.used, end) for series, end in zip(all_series, ends, strict=True)]
         # for each run: the end and the beginning of its measured part, and the half-widths of its intervals
         self.amount = np.full(len(bricks), float(run_length.amount))
         self.warm_up = np.zeros(len(bricks))
@@ -253,8 +258,8 @@ class _Points:
         with tqdm(desc="simulating", unit=unit, delay=2, leave=False, disable=quiet) as bar:
             for amount in self.run_length.stages:
                 bar.total = amount
-                for course in self.courses:
-                    course.until(amount, lambda done: bar.update(max(0, min(done, bar.total) - bar.n)))
+                for series in self.all_series:
+                    series.until(amount, lambda done: bar.update(max(0, min(done, bar.total) - bar.n)))
                 self.amount[going], self.warm_up[going] = amount, self._to_leave_out(amount)[going]
                 if self.run_length.precision is None:
                     continue
@@ -266,8 +271,8 @@ class _Points:
     def _data(self) -> xr.Dataset:
         by = self.run_length.by
         bins = []
-        for course, mine in zip(self.courses, self.runs, strict=True):
-            tally, codes = course.collected()
+        for series, mine in zip(self.all_series, self.runs, strict=True):
+            tally, codes = series.collected()
             measured_part = kept(tally, self.warm_up[mine], self.amount[mine], by)
             bins.append(binned(codes, measured_part, _streams(self.measures)))
         data = measured(self._sums(), self.bricks, self.measures).merge(
@@ -286,17 +291,17 @@ class _Points:
     def _sums(self, warm_up: float | None = None) -> Tally:
         """Return the sums of every run after its warm-up, or after `warm_up` if it is given."""
         parts = []
-        for course, mine in zip(self.courses, self.runs, strict=True):
+        for series, mine in zip(self.all_series, self.runs, strict=True):
             begin = self.warm_up[mine] if warm_up is None else warm_up
-            parts.append(counted(course.collected()[0], begin, self.amount[mine], self.run_length.by))
+            parts.append(counted(series.collected()[0], begin, self.amount[mine], self.run_length.by))
         return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
 
     def _batches(
         self, names: Sequence[str], count: int, low: Float[np.ndarray, "run"], high: Float[np.ndarray, "run"]
     ) -> dict[str, Float[np.ndarray, "count row run"]]:
         parts = [
-            batch_sums(course.collected()[0], names, count, low[mine], high[mine], self.run_length.by)
-            for course, mine in zip(self.courses, self.runs, strict=True)
+            batch_sums(series.collected()[0], names, count, low[mine], high[mine], self.run_length.by)
+            for series, mine in zip(self.all_series, self.runs, strict=True)
         ]
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 

@@ -16,11 +16,10 @@ from storagekit.drive import RateServer, load_drive
 from storagekit.engine import COMPLETED, Runner, Scenario, Sum, System, completed
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
-from storagekit.simulation import Measure, provisioning, sweep, sweeping
+from storagekit.simulation import Measure, provisioning, sweep, sweeping, time_series
 from storagekit.simulation import content_hash as contents
 from storagekit.simulation import shards as piecewise
 from storagekit.simulation import store as stored
-from storagekit.simulation import time_series as course
 from storagekit.simulation.run_length import run_length
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 
@@ -87,7 +86,7 @@ def test_a_single_remaining_run_does_not_run_alone(tmp_path, monkeypatch):
         widths.append(key.shape[1])
         return Runner(scenario, key, record)
 
-    monkeypatch.setattr(course, "Runner", watched)
+    monkeypatch.setattr(time_series, "Runner", watched)
     for points in ([build(2), build(4)], [build(4)]):
         (group,) = piecewise.grouped(points, seeds=1)
         (piece,) = piecewise.pieces(group, {len(points) - 1}, seeds=1)
