@@ -1,7 +1,7 @@
 """A scalar program of a drive as its host sees it: arm and platter, controller, bus and a buffer that reads ahead.
 
 The program serves one request at a time, as DiskSim 4.0 defines its parameters (reference manual, disk module). It
-shares no code with the engine. The tests compare the package's model of a drive's electronics with it.
+shares no code with the engine. The tests compare the package's model of a drive's controller with it.
 
 A read whose sectors are all in a segment is a hit. A read that begins in a segment waits for the rest; any other read
 is a miss. After a read, the drive reads ahead. A write crosses the bus while the arm moves. It completes when it is on
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storagekit.drive import load_drive, load_electronics
+from storagekit.drive import load_controller, load_drive
 from storagekit.workload.trace import RequestTrace
 
 HAIR = 1e-9
@@ -99,7 +99,7 @@ class BufferedDrive:
 
     def __init__(self, name: str):
         self.platters = Platters(name)
-        self.overheads, self.bus, self.buffer, self.extra = load_electronics(name)
+        self.overheads, self.bus, self.buffer, self.extra = load_controller(name)
         self.segments = [Segment() for _ in range(self.buffer.segments)]
         self.ahead: Segment | None = None
         self.start_time, self.landing, self.settled = 0.0, 0.0, 0.0

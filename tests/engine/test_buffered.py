@@ -10,7 +10,7 @@ from helpers import assert_refused, responses, slow_but
 
 import storagekit as sk
 from storagekit.core.units import MS
-from storagekit.drive import drive_names, known_electronics, load_buffered, load_drive
+from storagekit.drive import drive_names, known_controller, load_buffered, load_drive
 from storagekit.drive.buffer import Faster
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule
@@ -18,7 +18,7 @@ from storagekit.faults.schedule import Slowdown
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 
-KNOWN = [name for name in drive_names() if known_electronics(name)]
+KNOWN = [name for name in drive_names() if known_controller(name)]
 # Limits in sectors for drives that read the tail of a request first. Longer requests mostly span two tracks, where the
 # drive does not read in this order.
 ONE_TRACK = {"dec_rz26": 8, "atlas10k": 16}

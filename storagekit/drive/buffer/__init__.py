@@ -55,7 +55,7 @@ def served(
     next_read = jnp.where(found.runs, memory.base, found.end)
     piece = buffer_fill(segments.drive.geometry, jnp.where(request.read, next_read, request.sector))
     begins = jnp.where(request.read, read_begins, ways.begins)
-    least = jnp.where(request.read | taken.joins, 0.0, segments.electronics.overheads.least_seek)
+    least = jnp.where(request.read | taken.joins, 0.0, segments.controller.overheads.least_seek)
     reached = segments.reach(memory.arm, angle, begins, piece, request.read, least)
     reads = read(segments, memory, request, found, piece, reached)
     writes = write(segments, memory, request, taken, ways, piece, reached)

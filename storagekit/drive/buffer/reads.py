@@ -95,7 +95,7 @@ def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
 
 def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferRequest) -> Int[Array, "1 *batch"]:
     """Return the address at which read-ahead after a read stops: the address of the first sector that is not read."""
-    buffer, geometry = segments.electronics.buffer, segments.drive.geometry
+    buffer, geometry = segments.controller.buffer, segments.drive.geometry
     if buffer.read_ahead == 0:
         return request.end
     if buffer.read_ahead == 4:
@@ -145,7 +145,7 @@ def read(
     BufferMemory
         The state after the read, with times in seconds from now, the arrival of the read.
     """
-    buffer = segments.electronics.buffer
+    buffer = segments.controller.buffer
     media = _media(segments, memory, request, found, piece, reached)
     answer = _answer(segments, memory, request, found, media)
     old = jnp.where(found.miss, 0, pick(memory.limit, found.segment))
@@ -181,7 +181,7 @@ def _starts(
     segments: BufferSegments, memory: BufferMemory, piece: BufferFill, further: Bool[Array, "1 *batch"]
 ) -> Bool[Array, "1 *batch"]:
     """Return whether a hit starts read-ahead at the beginning of `piece`; always false where `further` is false."""
-    buffer, location = segments.electronics.buffer, piece.location(piece.sector)
+    buffer, location = segments.controller.buffer, piece.location(piece.sector)
     if not buffer.ahead_on_hit:
         return jnp.zeros_like(further)
     leaves = jnp.zeros_like(further)
@@ -206,7 +206,7 @@ def _media(
     """
     most = jnp.minimum(piece.track(piece.sector)[1] - piece.sector, request.count)
     first = most
-    if segments.electronics.buffer.zero_latency_read:
+    if segments.controller.buffer.zero_latency_read:
         behind = segments.behind(piece, reached)
         skipped = jnp.maximum(jnp.ceil(behind - HAIR), 1.0).astype(jnp.int32)
         first = jnp.where(found.miss & (behind > 0) & (skipped < most), skipped, most)
@@ -240,7 +240,7 @@ def _answer(
 
     A sector crosses the bus when it is in the buffer, the drive has the bus, and the sectors before it have crossed.
     """
-    overheads, bus, buffer = segments.electronics.overheads, segments.electronics.bus, segments.electronics.buffer
+    overheads, bus, buffer = segments.controller.overheads, segments.controller.bus, segments.controller.buffer
     hit_overhead, overhead, disconnect = (
         segments.after(what, memory) for what in ("read_hit", "read_miss", "read_disconnect")
     )
@@ -271,7 +271,7 @@ def _deciding(
     request, only the first or the last track may contain that sector.
     """
     # In a zero-latency read, sectors that the head reads earlier wait for the first sectors of the track.
-    late = [media.first] if segments.electronics.buffer.zero_latency_read else []
+    late = [media.first] if segments.controller.buffer.zero_latency_read else []
     if segments.faster is Faster.BUS:
         return [*late, request.count]
     _, track_end = media.piece.track(jnp.minimum(request.sector + found.there, media.piece.limit - 1))

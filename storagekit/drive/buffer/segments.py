@@ -43,7 +43,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, validate, validate_fields
 from storagekit.drive.base import Arm, Target
 from storagekit.drive.buffer.fill import HAIR, BufferFill, buffer_fill
-from storagekit.drive.electronics import Electronics, require_possible
+from storagekit.drive.controller import DriveController, require_possible
 from storagekit.drive.mechanical import Drive
 
 NO_REQUEST = -1
@@ -194,8 +194,8 @@ class BufferSegments(eqx.Module):
     ----------
     drive : Drive
         Arm and platter.
-    electronics : Electronics
-        Parameters of controller, bus and buffer (`load_electronics`). Times and `most_ahead` may be arrays
+    controller : DriveController
+        Parameters of controller, bus and buffer (`load_controller`). Times and `most_ahead` may be arrays
         `[1, *batch]`. All other parameters are Python numbers, which are fixed at compilation. Functions of this object
         are compiled with `equinox.filter_jit`.
     faster : Faster
@@ -209,13 +209,13 @@ class BufferSegments(eqx.Module):
     """
 
     drive: Annotated[Drive, DRIVE]
-    electronics: Electronics
+    controller: DriveController
     faster: Annotated[Faster, instance_of(Faster, "a member of sk.drive.buffer.Faster")] = eqx.field(
         static=True, default=Faster.EITHER
     )
 
     def __check_init__(self):
-        require_possible(self.electronics)
+        require_possible(self.controller)
         validate_fields(self)
         if self.drive.capacity > MOST_WHOLE:
             raise InputError(
@@ -229,7 +229,7 @@ class BufferSegments(eqx.Module):
 
     def init(self, batch: tuple[int, ...]) -> BufferMemory:
         """Return an empty buffer before any request, with the arm on cylinder 0."""
-        size = self.electronics.buffer.segments
+        size = self.controller.buffer.segments
         nothing, nobody = jnp.zeros((size, *batch), jnp.int32), jnp.full((1, *batch), NO_REQUEST, jnp.int32)
         first = jnp.zeros((1, *batch), jnp.int32)
         long_ago = jnp.full((1, *batch), LONG_AGO, jnp.float32)
@@ -250,14 +250,14 @@ class BufferSegments(eqx.Module):
     @property
     def apart(self) -> bool:
         """Return whether the first segment is for writes only, and the other segments are for reads."""
-        return self.electronics.buffer.write_segment and self.electronics.buffer.segments > 1
+        return self.controller.buffer.write_segment and self.controller.buffer.segments > 1
 
     def after(self, what: str, memory: BufferMemory) -> Float[Array, "1 *batch"]:
         """Return an overhead in seconds; it depends on whether the previous request was a read or a write.
 
         what: name of the overhead without `_after_read` or `_after_write`.
         """
-        overheads = self.electronics.overheads
+        overheads = self.controller.overheads
         return jnp.where(
             memory.after_read, getattr(overheads, f"{what}_after_read"), getattr(overheads, f"{what}_after_write")
         )
@@ -272,7 +272,7 @@ class BufferSegments(eqx.Module):
 
         The result is valid for a write that neither joins the previous write nor disconnects twice.
         """
-        overhead = self.after("write_hit" if self.electronics.buffer.writes_behind else "write_miss", stopped.memory)
+        overhead = self.after("write_hit" if self.controller.buffer.writes_behind else "write_miss", stopped.memory)
         settled = stopped.memory.settled
         return jnp.where(settled > 0, jnp.maximum(settled, overhead), overhead + stopped.residue)
 
@@ -285,16 +285,16 @@ class BufferSegments(eqx.Module):
 
         The mask includes the segment that is written behind, if data left by writes may serve reads.
         """
-        if not self.electronics.buffer.keeps:
+        if not self.controller.buffer.keeps:
             return jnp.zeros_like(memory.number, bool)
-        if not self.electronics.buffer.hits_written:
+        if not self.controller.buffer.hits_written:
             return self.free(memory)
         return memory.number >= int(self.apart)
 
     def holds(self, memory: BufferMemory, sector: Int[Array, "row *batch"]) -> Bool[Array, "row *batch"]:
         """Return whether any segment that may serve reads holds `sector`, the first sector of a read."""
         usable, held = self.readable(memory), jnp.zeros(sector.shape, bool)
-        for number in range(self.electronics.buffer.segments):
+        for number in range(self.controller.buffer.segments):
             own = slice(number, number + 1)
             held = held | usable[own] & (memory.start[own] <= sector) & (sector < memory.end[own])
         return held
@@ -350,7 +350,7 @@ class BufferSegments(eqx.Module):
 
     def now(self, memory: BufferMemory) -> ReadAheadStop:
         """Return the state of the buffer with all data that the drive has read ahead and written behind by now."""
-        drive, buffer = self.drive, self.electronics.buffer
+        drive, buffer = self.drive, self.controller.buffer
         piece, runs = buffer_fill(drive.geometry, memory.base), memory.reads_on()
         room = jnp.maximum(jnp.where(runs, pick(memory.limit, memory.ahead), 0) - memory.base, 0)
         arrived = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.base_time)), room), 0)
@@ -387,7 +387,7 @@ class BufferSegments(eqx.Module):
         move = jnp.maximum(switch, drive.seek(jnp.abs(after.cylinder - before.cylinder)))
         left = memory.base_time + drive.seconds(piece.turns(arrived))
         landing = jnp.where(arrived == 0, memory.landing, jnp.where(crosses, left + move, LONG_AGO))
-        if self.electronics.buffer.stops_in_sector:
+        if self.controller.buffer.stops_in_sector:
             return jnp.maximum(landing, 0.0)
         ends = memory.base_time + drive.seconds(piece.turns(arrived + 1))
         begins = ends - drive.seconds(1 / piece.length)
@@ -396,14 +396,14 @@ class BufferSegments(eqx.Module):
 
 
 @validate
-def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
+def faster(drive: Annotated[Drive, DRIVE], controller: DriveController) -> Faster:
     """Return the carrier that takes less time for a sector: the bus or the platter.
 
     Parameters
     ----------
     drive : Drive
         Arm and platter.
-    electronics : Electronics
+    controller : DriveController
         Parameters of controller, bus and buffer.
 
     Returns
@@ -417,8 +417,8 @@ def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
     InputError
         If a parameter is impossible.
     """
-    require_possible(electronics)
-    slowest, quickest = (of([of(electronics.bus.read), of(electronics.bus.write)]) for of in (np.max, np.min))
+    require_possible(controller)
+    slowest, quickest = (of([of(controller.bus.read), of(controller.bus.write)]) for of in (np.max, np.min))
     passes = np.asarray(drive.revolution) / np.asarray(drive.geometry.sectors_per_track)
     if slowest <= np.min(passes):
         return Faster.BUS
