@@ -5,14 +5,14 @@ from typing import Any
 
 import altair as alt
 
-from storagekit.charts.live import FilledBoard, Template
+from storagekit.charts.live import FilledDashboard, Template
 from storagekit.charts.theme import COLOURS, finished
 
 KINDS = {"reads": COLOURS[0], "writes": COLOURS[1]}
 _WIDE, _HIGH = 460, 110
 
 
-def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
+def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledDashboard:
     """Return three charts: arrivals over time, addresses over time, and sizes. Each separates reads from writes.
 
     Parameters
@@ -22,10 +22,10 @@ def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
 
     Returns
     -------
-    FilledBoard
+    FilledDashboard
         The charts, for a lab page.
     """
-    return FilledBoard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
+    return FilledDashboard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
 
 
 def overview(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> alt.TopLevelMixin:

@@ -100,7 +100,8 @@ def list_(as_json: Json = False) -> None:
     print("\n".join(_aligned([heads, *rows], left={0, 8, 9})))
     print(
         "\nA GB is 10^9 bytes, a MB 10^6 bytes. seek: mean of a read over all pairs of cylinders. Rates are within a "
-        "track.\ncontroller: whether controller, bus and buffer are known. `storagekit drive show DRIVE` prints all values of a drive."
+        "track.\ncontroller: whether controller, bus and buffer are known. `storagekit drive show DRIVE` prints all "
+        "values of a drive."
     )
 
 

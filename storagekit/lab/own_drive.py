@@ -15,7 +15,7 @@ from storagekit.calibrate.drive_check import demerit_by_class
 from storagekit.calibrate.drive_figures import DatasheetFigures
 from storagekit.calibrate.drive_fit import FittedDrive, fit_drive
 from storagekit.calibrate.measured_drive import measured_stream
-from storagekit.charts import Board, Said
+from storagekit.charts import Dashboard, Said
 from storagekit.charts.live import Control
 from storagekit.core.batching import real
 from storagekit.core.units import HOUR, MS, SECTOR
@@ -172,19 +172,19 @@ def _table(answer: Beside) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(names, name="figure"))
 
 
-def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
+def dashboard(drive: str = NEARLINE, other: str = "atlas10k") -> Dashboard:
     """Return the page that compares your drive with another drive, each given by name, file or data-sheet line."""
     choice = drive_choice(other)
     given = {name: KNOWN.get(name, other) for name in choice.options}
     controls = {"yours": Line("Your drive", drive), "other": replace(choice, label="Other drive", options=given)}
-    return Board(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, summary)
+    return Dashboard(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, summary)
 
 
 PAGE = LabPage(
     "Your own drive",
     "The page compares a drive from its data sheet with another drive: seek curve, zones, and random reads by queue "
     "depth.",
-    board,
+    dashboard,
 )
 
 

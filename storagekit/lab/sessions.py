@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
 from storagekit.core.units import MB, MINUTE
 from storagekit.core.validation import COUNT, POSITIVE, SPEED
 from storagekit.lab.draw import sessions as draw
@@ -143,7 +143,7 @@ def disk_like(drive: str) -> Disk:
     return Disk.like(mechanical(drive))
 
 
-def board(
+def dashboard(
     drive: str = NEARLINE,
     agents: int = 16,
     rate_mb: float = 5,
@@ -152,8 +152,8 @@ def board(
     buffer_mb: float = 4,
     minutes: float = 60,
     kind: str = "read",
-) -> Board:
-    """Return the page of the mediator, as a `Board`; the arguments are the initial values of its controls."""
+) -> Dashboard:
+    """Return the page of the mediator, as a `Dashboard`; the arguments are the initial values of its controls."""
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {
@@ -170,7 +170,7 @@ def board(
         "minutes": Slider("Minutes", minutes, 1, max(240, minutes), few=[minutes]),
         "kind": ChoiceControl("Sessions", {"read": False, "write": True}, value=kind, few=[kind]),
     }
-    return Board(_asked, lambda answer: draw.by_shape(answer.rows()), controls, summary)
+    return Dashboard(_asked, lambda answer: draw.by_shape(answer.rows()), controls, summary)
 
 
 def _asked(
@@ -190,5 +190,5 @@ PAGE = LabPage(
     "Guaranteed sessions",
     "Storage agents with one disk each are behind a switch. Clients need a continuous data rate. How many sessions can be "
     "guaranteed, over how many agents should an object be striped, and in which unit?",
-    board,
+    dashboard,
 )

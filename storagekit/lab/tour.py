@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
 from storagekit.core.arrays import AnyArray
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS, SECTOR
@@ -33,7 +33,7 @@ MOST_REPLICAS = 6
 _ACCESSES = 20_000
 
 
-def board(
+def dashboard(
     drive: str = NEARLINE,
     replicas: int = 3,
     arm: float = 10,
@@ -41,8 +41,8 @@ def board(
     platter: float = 0,
     size_kb: float = 64,
     kind: str = "read",
-) -> Board:
-    """Return the page of a request's path, as a `Board`; the arguments are the initial values of its controls.
+) -> Dashboard:
+    """Return the page of a request's path, as a `Dashboard`; the arguments are the initial values of its controls.
 
     drive: name, file or data-sheet line. arm: position of the arm, percent of the cylinders, inward. address: percent
     of the data. platter: angle, percent of a revolution.
@@ -56,7 +56,7 @@ def board(
         "size_kb": StepsControl("Size (KB)", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
         "kind": ChoiceControl("Request", {"read": True, "write": False}, value=kind, few=[kind]),
     }
-    return Board(_asked, draw.request_way, controls, summary)
+    return Dashboard(_asked, draw.request_way, controls, summary)
 
 
 def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
@@ -68,7 +68,7 @@ PAGE = LabPage(
     "The path of a request",
     "A disk of an array holds several copies of each block, at equal angles in one cylinder. Choose the position of "
     "the arm and of the data, and step through the service time of the request.",
-    board,
+    dashboard,
 )
 
 

@@ -74,10 +74,10 @@ def run(page: str, tmp_path) -> None:
     assert len(tagged(notebook, "injected-parameters")) == 1
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output.get("name") == "stderr"]
-    # a board that fails reports it in place of its text
+    # a dashboard that fails reports it in place of its text
     states = json.dumps(notebook["metadata"].get("widgets", {}))
     assert "Drawing" in states
-    assert "This board failed" not in states and "Not possible" not in states
+    assert "This dashboard failed" not in states and "Not possible" not in states
 
 
 def test_the_tour_runs(tmp_path):

@@ -79,17 +79,17 @@ def test_the_wait_with_replicas_is_the_formulas_share_of_a_turn():
     assert float(found.seek.max() - found.seek.min()) < 1e-5
 
 
-def test_the_board_names_the_replica_and_the_reason():
-    board = tour.board(replicas=3, platter=10)
+def test_the_dashboard_names_the_replica_and_the_reason():
+    dashboard = tour.dashboard(replicas=3, platter=10)
     way = tour.request_way(load_drive(NEARLINE), 3, 0.1, 0.6, 0.1)
     text = str(tour.summary(way))
     assert f"RSATF selects replica {int(way.taken)}" in text
-    values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
-    shown = board.shown(values)
+    values = {name: control.meaning(control.widget().value) for name, control in dashboard.controls.items()}
+    shown = dashboard.shown(values)
     assert text.splitlines()[0] in shown.said
     # only rows change, so that the chart keeps its layout and the slider its position
-    assert board.shown(values | {"replicas": 5, "arm": 90, "kind": False}).spec == shown.spec
-    assert "at most 4" in board.shown(values | {"replicas": 5, "drive": load_drive("toshiba_mk3001grrb")}).said
+    assert dashboard.shown(values | {"replicas": 5, "arm": 90, "kind": False}).spec == shown.spec
+    assert "at most 4" in dashboard.shown(values | {"replicas": 5, "drive": load_drive("toshiba_mk3001grrb")}).said
 
 
 def test_an_arm_outside_the_drive_raises():

@@ -299,7 +299,7 @@ def test_variables_that_change_numbers_count(write, monkeypatch, name, counts):
     assert (cache.fingerprint("dsptf", notebook, {}) != before) == counts
 
 
-def test_boards_depend_on_the_papers_that_they_use():
+def test_lab_pages_depend_on_the_papers_that_they_use():
     inputs = [name for name, _ in cache.inputs("")]
     assert "storagekit/papers/dsfq/what_if.py" in inputs
 

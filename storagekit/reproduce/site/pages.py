@@ -81,12 +81,12 @@ def index(
         shares=_raw(f'<div class="shares">{share_table(rows, names)}</div>') if rows else "No paper has run yet.",
         pictures=_raw(f'<div class="pictures">{pictures}</div>'),
         papers=", ".join(f"[{name}](papers/{paper}.ipynb)" for paper, name in titles.items()),
-        lab="\n- Interactive pages: " + ", ".join(_board(*one) for one in lab.items()) + "." if lab else "",
+        lab="\n- Interactive pages: " + ", ".join(_lab_page(*one) for one in lab.items()) + "." if lab else "",
         toctrees="\n\n".join(_toctree(caption, pages) for caption, pages in sections.items()),
     )
 
 
-def _board(name: str, about: str) -> str:
+def _lab_page(name: str, about: str) -> str:
     return f'<a href="lab/{name}.html">{escape(about)}</a>'
 
 

@@ -25,7 +25,7 @@ from storagekit.reproduce.files import digest
 from storagekit.reproduce.folders import private
 from storagekit.reproduce.report import csv_text
 from storagekit.reproduce.scorecard import ScorecardRow
-from storagekit.reproduce.site import boards, chapter, growing, pages
+from storagekit.reproduce.site import chapter, growing, lab_pages, pages
 
 RECORD = "site.json"
 FIRST_PAGE = "index.html"
@@ -107,7 +107,7 @@ class Site:
         total = hashlib.sha256(csv_text(self.rows).encode())
         roots = [PACKAGE, *([] if self.docs.is_relative_to(PACKAGE) else [self.docs])]
         inputs = [path for root in roots for path in sorted(root.rglob("*")) if "__pycache__" not in path.parts]
-        inputs += [self.out / name / cache.FINGERPRINT for name in (*claims.papers(), boards.FOLDER)]
+        inputs += [self.out / name / cache.FINGERPRINT for name in (*claims.papers(), lab_pages.FOLDER)]
         for path in inputs:
             if path.is_file():
                 total.update(f"{path.name} {digest(path)}\n".encode())
@@ -133,7 +133,7 @@ class Site:
                 page = self._unwritten(paper, name)
             write_text(folder / "papers" / f"{paper}.ipynb", nbformat.writes(page))
         says = {one.id: one.says for paper in titles for one in claims.load_claims(paper)}
-        write_text(folder / "index.md", pages.index(self.rows, titles, locations, boards.there(self.out)))
+        write_text(folder / "index.md", pages.index(self.rows, titles, locations, lab_pages.there(self.out)))
         write_text(folder / "scorecard.md", pages.scorecard(self.rows, says, titles, locations))
         write_text(folder / "gallery.md", pages.gallery(titles, locations))
 
