@@ -180,7 +180,7 @@ class Bricks:
             SPAN("detection", self.detection)
             if not self.stop:
                 raise InputError("--detection without --stop: give the brick that stops too, as in --stop 0=1000-2000")
-        self._condition()
+        self._faults()
 
     def system(self, drive, schedule, slots: int, service: Callable):
         """Return the system. service: function of the speeds of the bricks that returns their mean service times."""
@@ -188,7 +188,7 @@ class Bricks:
         from storagekit.engine import System
         from storagekit.placement import Replicas
 
-        condition, speeds = self._condition()
+        faults, speeds = self._faults()
         return System(
             drive,
             Replicas(self.replicas),
@@ -196,13 +196,13 @@ class Bricks:
             schedule,
             chosen("write", self.write, writes())(),
             cache=_memory(self.cache_mb, self.replicas, self.dispatch) if self.cache_mb else None,
-            condition=condition,
+            faults=faults,
             drives=self.replicas,
             slots=slots,
         )
 
-    def _condition(self):
-        return _condition(self.slow or [], self.stop or [], self.detection, self.replicas)
+    def _faults(self):
+        return _faults(self.slow or [], self.stop or [], self.detection, self.replicas)
 
 
 @trace_options
@@ -297,7 +297,7 @@ def _memory(cache_mb: float, bricks: int, dispatch: str):
     return BrickLRU.sized(cache_mb * MB, bricks=max(bricks, 1), central=int(dispatch == "central"))
 
 
-def _condition(slow: list[str], stop: list[str], detection: float | None, bricks: int):
+def _faults(slow: list[str], stop: list[str], detection: float | None, bricks: int):
     """Return the faults that --slow, --stop and --detection describe, and the speed of each brick."""
     from storagekit.faults import FaultSchedule, Slowdown, outage
 

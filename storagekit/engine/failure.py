@@ -87,11 +87,11 @@ def sending_of(
         Bricks that receive the request.
     """
     system = scenario.system
-    if not system.condition.stops:
+    if not system.faults.stops:
         return wanted
     # the brick is up for the request with which an outage begins, and for the request with which the outage ends
-    after = system.condition.after(state.condition, request, jnp.ones_like(request.read))
-    down = state.condition.down & system.condition.stopped_now(
+    after = system.faults.after(state.faults, request, jnp.ones_like(request.read))
+    down = state.faults.down & system.faults.stopped_now(
         after, system.brick_of(row_index(system.drives, state.drives.wake))
     )
     holds = bit_is_set(system.placement.parts_of(location), part)
@@ -106,8 +106,8 @@ def sending_of(
     # the client detects the last of these outages, unless the time-out is earlier
     awaited = jnp.where(request.read, system.dispatch.awaited(wanted.routed, wanted.receiving), bit(wanted.receiving))
     lost = holds & down & bit_is_set(awaited, part)
-    detected = -min_row(jnp.where(lost, -state.condition.undetected, jnp.inf))
-    again_at = jnp.minimum(wanted.sent + system.condition.timeout, detected)
+    detected = -min_row(jnp.where(lost, -state.faults.undetected, jnp.inf))
+    again_at = jnp.minimum(wanted.sent + system.faults.timeout, detected)
     resent = jnp.where(detected > jnp.maximum(wanted.sent, 0.0), again_at, wanted.sent)
     return Sending(routed, receiving, jnp.where(late, resent, wanted.sent), alive)
 
@@ -136,7 +136,7 @@ def foreseen(
     array of float32, shape `[1, *batch]`
         The time, seconds from now.
     """
-    if not scenario.system.condition.stops:
+    if not scenario.system.faults.stops:
         return horizon
     return jnp.where(scenario.arrivals.precedes(entry, horizon), jnp.minimum(horizon, entry), horizon)
 
@@ -166,10 +166,10 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
         Number of reads that are sent again.
     """
     system, slots = scenario.system, state.slots
-    if not system.condition.stops:
+    if not system.faults.stops:
         return state, jnp.zeros_like(state.taken)
-    number, before = system.brick_of(row_index(system.drives, state.drives.wake)), state.condition.down
-    stopped = system.condition.stopped_now(state.condition, number)
+    number, before = system.brick_of(row_index(system.drives, state.drives.wake)), state.faults.down
+    stopped = system.faults.stopped_now(state.faults, number)
     which, fails = first_true(stopped & ~before)
     now = jnp.maximum(when, 0.0)
     brick = (number == system.brick_of(which)) & fails
@@ -191,7 +191,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     lost = there & slots.read & ((jnp.isinf(completion) & unserved) | fetching)
     written = when_stopped(scenario, state, rule, waiting, completion, others, now)
     again = enough_of(scenario, system.dispatch.again(alive, slots.rule.counted), alive, rule.needed)
-    resent = jnp.minimum(slots.sent + system.condition.timeout, now + system.condition.detection)
+    resent = jnp.minimum(slots.sent + system.faults.timeout, now + system.faults.detection)
     slots = slots._replace(
         waiting=jnp.where(lost, again, waiting),
         rule=CompletionRule(jnp.where(lost, again, rule.counted), rule.needed),
@@ -203,10 +203,8 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     )
     # idle drives wake, because the claim on an aborted part no longer prevents them from choosing the request
     drives = _woken(state.drives, down, before & ~stopped, count(lost | aborted) > 0, now)
-    undetected = jnp.where(brick, now + system.condition.detection, state.condition.undetected)
-    state = state._replace(
-        slots=slots, drives=drives, condition=state.condition._replace(down=down, undetected=undetected)
-    )
+    undetected = jnp.where(brick, now + system.faults.detection, state.faults.undetected)
+    state = state._replace(slots=slots, drives=drives, faults=state.faults._replace(down=down, undetected=undetected))
     return notify(scenario, state, "on_brick_stopped", BrickStopped(brick, lost, dropped)), count(lost)
 
 

@@ -173,7 +173,7 @@ class State(NamedTuple):
         Number of requests admitted since the requests of the present chunk were drawn.
     arrivals : pytree of arrays
         Private state of the arrivals.
-    dispatch, arbitration, write, queue, schedule, cache, condition : pytree of arrays
+    dispatch, arbitration, write, queue, schedule, cache, faults : pytree of arrays
         Private state of the components named in `COMPONENTS`.
     """
 
@@ -189,11 +189,11 @@ class State(NamedTuple):
     queue: Any
     schedule: Any
     cache: Any
-    condition: Any
+    faults: Any
 
 
 # components that receive the events of a request
-COMPONENTS = ("dispatch", "arbitration", "write", "queue", "schedule", "cache", "condition")
+COMPONENTS = ("dispatch", "arbitration", "write", "queue", "schedule", "cache", "faults")
 
 
 def notify(scenario: Scenario, state: State, hook: str, event: Any) -> State:
@@ -237,7 +237,7 @@ def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> Ab
         The mechanics.
     """
     system = scenario.system
-    return system.condition.now(state.condition, system.drive.mechanics_of(which), system.brick_of(which))
+    return system.faults.now(state.faults, system.drive.mechanics_of(which), system.brick_of(which))
 
 
 def time_of(
@@ -379,7 +379,7 @@ def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[A
     location = system.placement.locate(system.drive, empty_request(batch))
     bricks, parts = system.bricks.count, system.placement.most_parts or system.drives
     sizes = StateSizes(
-        system.slots, system.drives, batch, system.condition.stops, location, system.placement, bricks, parts
+        system.slots, system.drives, batch, system.faults.stops, location, system.placement, bricks, parts
     )
     return State(
         slots=_empty_slots(scenario, phase, location),

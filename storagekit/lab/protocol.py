@@ -60,7 +60,7 @@ def scenario(
         dispatch,
         SATF(),
         AllCopies(),
-        condition=FaultSchedule(Slowdown(0, speed)),
+        faults=FaultSchedule(Slowdown(0, speed)),
         drives=MOST_BRICKS,
         slots=_SLOTS,
     )

@@ -359,7 +359,7 @@ def test_a_slow_node_gets_the_share_of_its_speed():
         Replicas(3),
         ARS(clients=1, window=5.0),
         FCFS(),
-        condition=FaultSchedule(Slowdown(2, 0.5, 0, 10**6)),
+        faults=FaultSchedule(Slowdown(2, 0.5, 0, 10**6)),
         slots=16,
     )
     arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), 1.0), 20.0)

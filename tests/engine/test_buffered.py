@@ -127,7 +127,7 @@ def test_settings_that_are_not_modelled_with_buffers_raise():
     node_with_parity = sk.placement.Segments([sk.placement.Node(4, True)], [sk.placement.Volume(2**14, 2**12, 1)])
     refused = {
         "DSPTF": lambda: System(drive, pair, sk.dispatch.DSPTF(50e-6), satf),
-        "slower": lambda: System(drive, pair, hashing, satf, condition=FaultSchedule(Slowdown(0, 0.5))),
+        "slower": lambda: System(drive, pair, hashing, satf, faults=FaultSchedule(Slowdown(0, 0.5))),
         "replicas": lambda: System(drive, sk.placement.SRMirror(1, 2), hashing, satf),
         "parity": lambda: System(drive, node_with_parity, hashing, satf),
         "delayed": lambda: System(drive, pair, hashing, satf, sk.write.Background(64)),

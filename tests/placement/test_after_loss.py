@@ -337,5 +337,5 @@ def test_delayed_writes_and_outages_are_refused(full):
         )
     for write in (AllCopies(), FirstCopy(), Immediate()):
         System(DRIVE, layout, Broadcast(), FCFS(), write)
-    condition = FaultSchedule(outage(1, 0, 10), timeout=0.1)
-    assert_refused(lambda: System(DRIVE, layout, Broadcast(), FCFS(), condition=condition), "stop")
+    faults = FaultSchedule(outage(1, 0, 10), timeout=0.1)
+    assert_refused(lambda: System(DRIVE, layout, Broadcast(), FCFS(), faults=faults), "stop")

@@ -103,8 +103,8 @@ def on(placement, write=None, dispatch=None, **more) -> System:
         (lambda: on(RAID5(3), Background()), "policy Background with RAID5"),
         (lambda: on(Striped(3), ReceivingBrick()), "policy ReceivingBrick with Striped"),
         (lambda: on(Coded(2, 3), dispatch=Hedged()), "hedged reads on Coded: the parts of this layout are not copies"),
-        (lambda: on(Striped(3), condition=FaultSchedule(outage(0, 5))), "1 bricks are stopped simultaneously"),
-        (lambda: on(RAID5(3), condition=FaultSchedule(outage(0, 5))), "1 bricks are stopped simultaneously"),
+        (lambda: on(Striped(3), faults=FaultSchedule(outage(0, 5))), "1 bricks are stopped simultaneously"),
+        (lambda: on(RAID5(3), faults=FaultSchedule(outage(0, 5))), "1 bricks are stopped simultaneously"),
         (lambda: on(Coded(2, 3), dispatch=DSPTF()), "requests that need 2 parts"),
     ],
 )

@@ -459,7 +459,7 @@ def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
         (lambda: system(dispatch=DSPTF(), placement=Replicas(2)), "a fair queue with claims"),
         (lambda: system(dispatch=Broadcast(), placement=Replicas(2)), "parts that are withdrawn"),
         (lambda: system(dispatch=Hedged(0.01), placement=Replicas(2)), "a fair queue with"),
-        (lambda: system(placement=Replicas(2), condition=FaultSchedule(outage(1))), "bricks that stop"),
+        (lambda: system(placement=Replicas(2), faults=FaultSchedule(outage(1))), "bricks that stop"),
     ],
 )
 def test_impossible_queues_raise(build, message):

@@ -66,11 +66,11 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
     pairs = list(itertools.combinations(range(len(NODES)), 2))
     counts, where, ran = [], [], []
     for pair in pairs:
-        condition = FaultSchedule(*(outage(node) for node in pair), timeout=TIMEOUT, detection=math.inf)
+        faults = FaultSchedule(*(outage(node) for node in pair), timeout=TIMEOUT, detection=math.inf)
         scenario = cluster(
             ARS(clients=CLIENTS),
             synthetic("erasure-coded", load=LOAD),
-            condition=condition,
+            faults=faults,
             write=AllCopies(),
         )
         ran.append(scenario)
@@ -212,7 +212,7 @@ def _away(most: int) -> Scenario:
     """
     away = FaultSchedule(outage(LARGEST, *AWAY), timeout=TIMEOUT, detection=math.inf)
     dispatch = ARS(clients=CLIENTS, extra=most or EXTRA, patience=TIMEOUT if most else ENDLESS)
-    return cluster(dispatch, synthetic("erasure-coded", load=LOAD), condition=away, write=AllCopies())
+    return cluster(dispatch, synthetic("erasure-coded", load=LOAD), faults=away, write=AllCopies())
 
 
 def _asking(

@@ -186,7 +186,7 @@ def halved(
 
     def run(protocol: str) -> Scenario:
         slow = FaultSchedule(Slowdown(largest, 0.5, int(load * RATE * SLOWS)))
-        return cluster(dispatchers[protocol], synthetic("replicated", load=load), condition=slow)
+        return cluster(dispatchers[protocol], synthetic("replicated", load=load), faults=slow)
 
     of_windows = over_time(
         run, {"protocol": list(dispatchers)}, seconds=seconds, window=every, seeds=effort.successive(seeds)

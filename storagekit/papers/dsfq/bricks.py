@@ -232,7 +232,7 @@ def shared_servers(
         Hashing(),
         FCFS(),
         queue=FairQueue(depth, weights, delay, coordinators=coordinators),
-        condition=FaultSchedule(*slower),
+        faults=FaultSchedule(*slower),
         slots=_slots(asking),
     )
     return Scenario(system, _threads(asking, volumes, requests))

@@ -352,7 +352,7 @@ class TraceSystem(NamedTuple):
             SATF(),
             WriteSwitch([INTERPRETATIONS[one] for one in COMPLETIONS], COMPLETIONS.index(setting.completion)),
             cache=self.cache(setting.scheme, given),
-            condition=FaultSchedule(*setting.slowdowns, **SLOWNESS[setting.slowness]),
+            faults=FaultSchedule(*setting.slowdowns, **SLOWNESS[setting.slowness]),
             drives=self.bricks,
         )
         return Scenario(system, arrivals)
