@@ -173,7 +173,7 @@ class PreselectionBids(AbstractArbitration):
         claimed, made, start = bids
         needed = pick(private.needed, claim.slot)
         part = row_index(claimed.shape[0], claimed)
-        better = better_bid(claimed, part, claim.takes, claim.part)
+        better = better_bid(claimed, part, claim.access_time, claim.part)
         arrives = made + self.latency
         heard = better & (arrives <= claim.start + INSTANT)
         kept = claim.made & (count(heard) < needed)
@@ -182,7 +182,7 @@ class PreselectionBids(AbstractArbitration):
         # Drives that have received a claim are not notified when the claim is given up.
         start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
         own = (part == claim.part) & claim.made
-        bid = jnp.where(own, claim.takes, claimed)
+        bid = jnp.where(own, claim.access_time, claimed)
         start = jnp.where(own, jnp.where(kept, claim.start, -jnp.inf), start)
         after = private.with_claims(claim.slot, bid, jnp.where(own, 0.0, made), start)
         # Arrival of the better claim that makes the drive give up the part: the `needed`th to arrive.

@@ -23,7 +23,7 @@ from storagekit.workload import Requests
 class View(NamedTuple):
     """State of the system when a request enters, as the input of a dispatcher.
 
-    `reach` and `takes` are functions, so that only the dispatchers that call them compute their values.
+    `positioning_time` and `access_time` are functions, so that only the dispatchers that call them compute their values.
 
     Parameters
     ----------
@@ -43,10 +43,10 @@ class View(NamedTuple):
         Placement of the system.
     bricks : Grouping
         Drives of each brick.
-    reach : callable
+    positioning_time : callable
         Function without arguments. It returns, for each drive, the positioning time in seconds that the entering
         request would have if the drive were idle, `[drive, *batch]`.
-    takes : callable
+    access_time : callable
         Function of drive numbers `[row, *batch]`. It returns, for each of these drives, the duration in seconds that
         the access would have if the drive were idle, `[row, *batch]`.
     word : array of uint32, shape `[1, *batch]`
@@ -63,8 +63,8 @@ class View(NamedTuple):
     location: Any
     placement: AbstractPlacement
     bricks: Grouping
-    reach: Callable[[], Float[Array, "drive *batch"]]
-    takes: Callable[[Int[Array, "row *batch"]], Float[Array, "row *batch"]]
+    positioning_time: Callable[[], Float[Array, "drive *batch"]]
+    access_time: Callable[[Int[Array, "row *batch"]], Float[Array, "row *batch"]]
     word: UInt32[Array, "1 *batch"]
 
     @property

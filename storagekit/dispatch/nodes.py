@@ -159,4 +159,4 @@ class Central(AsManyAsNeeded):
         if not self.exact:
             return (queued + pick(view.busy, drive) + 1) * mean
         later = pick(view.falls_free, drive) + (queued + 1) * mean
-        return jnp.where(pick(view.free, drive), view.takes(drive), later)
+        return jnp.where(pick(view.free, drive), view.access_time(drive), later)

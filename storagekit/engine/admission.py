@@ -30,7 +30,7 @@ from storagekit.engine.completion import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
 from storagekit.engine.state import Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario
-from storagekit.placement import Reach, nearest_replica, of_part
+from storagekit.placement import NearestReplica, nearest_replica, of_part
 from storagekit.workload import Requests
 
 
@@ -282,7 +282,7 @@ def view_for(
     number = row_index(system.drives, drives.phase)
     every = _Heads(number, part, drives.phase, drives.arm, usable_at)
 
-    def nearest(heads: _Heads) -> tuple[Reach, Float[Array, "row *batch"]]:
+    def nearest(heads: _Heads) -> tuple[NearestReplica, Float[Array, "row *batch"]]:
         """Return the nearest replica of the request for each head, and the transfer time."""
         as_now = mechanics(scenario, state, heads.drive)
         angle = heads.phase + as_now.turns(start)
@@ -291,7 +291,7 @@ def view_for(
         found = nearest_replica(system.placement, system.drive, as_now, *where)
         return found, time_of(scenario, as_now, target, request.read, heads.drive)
 
-    def takes(drive: Int[Array, "row *batch"]) -> Float[Array, "row *batch"]:
+    def access_time(drive: Int[Array, "row *batch"]) -> Float[Array, "row *batch"]:
         drive = jnp.clip(drive, 0, system.drives - 1)
         found, transfer = nearest(_Heads(drive, *pick_tree(every[1:], drive)))
         return found.positioning.total + transfer
@@ -302,7 +302,7 @@ def view_for(
     falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
     slots, placement = state.slots, system.placement
     known = slots.waiting, slots.location, busy, falls_free, free, location, placement, system.bricks
-    return View(*known, lambda: nearest(every)[0].positioning.total, takes, word)
+    return View(*known, lambda: nearest(every)[0].positioning.total, access_time, word)
 
 
 class _Heads(NamedTuple):

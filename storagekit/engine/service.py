@@ -244,7 +244,7 @@ class Best(NamedTuple):
     buffer: Any
 
     @property
-    def takes(self) -> Float[Array, "1 *batch"]:
+    def access_time(self) -> Float[Array, "1 *batch"]:
         """Duration of the access, seconds."""
         return self.positioning.total + self.transfer
 
@@ -279,7 +279,7 @@ def choose(
     chosen = best.chosen
     shared = chosen.read | system.write.settles & ~chosen.late
     made = best.found & shared
-    claim = Bid(best.slot, chosen.part, made, best.positioning.total, best.start, best.takes)
+    claim = Bid(best.slot, chosen.part, made, best.positioning.total, best.start, best.access_time)
     decision, arbitration = system.arbitration.claim(state.arbitration, claim)
     kept = best.found & (decision.kept | ~shared)
     gives_up = best.found & ~kept
@@ -397,10 +397,10 @@ def _access(
     system, read, part = scenario.system, chosen.reads, chosen.part
     # computed only for the chosen part, because the computation of the end position takes time
     target = _on_drive(system, chosen.location, part, choice.which)
-    reach = choice._replace(target=target, read=read, part=part, usable=chosen.usable).reach()
+    nearest = choice._replace(target=target, read=read, part=part, usable=chosen.usable).nearest()
     transfer = time_of(scenario, choice.mechanics, target, read, choice.which)
-    access = system.drive.buffer.access(own, choice.angle, target, read, reach.positioning, transfer)
-    return target, reach.replica, access
+    access = system.drive.buffer.access(own, choice.angle, target, read, nearest.positioning, transfer)
+    return target, nearest.replica, access
 
 
 def _given(

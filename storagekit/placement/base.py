@@ -311,7 +311,7 @@ def of_part(
     return jnp.right_shift(replicas, first) & mask_of(placement.replicas)
 
 
-class Reach(NamedTuple):
+class NearestReplica(NamedTuple):
     """The nearest replica of a part.
 
     Parameters
@@ -336,7 +336,7 @@ def nearest_replica(
     read: Bool[Array, "*#row"],
     part: Int[AnyArray, "*#row"],
     usable: UInt32[AnyArray, "*#row"] | None,
-) -> Reach:
+) -> NearestReplica:
     """Return the replica of `part` that the head reaches first (srarray, section 2.4).
 
     Parameters
@@ -362,28 +362,28 @@ def nearest_replica(
 
     Returns
     -------
-    Reach
+    NearestReplica
         The positioning time of the nearest replica, and the number of this replica.
     """
-    best: Reach | None = None
+    best: NearestReplica | None = None
     for index in range(placement.most_replicas):
         location = placement.replica(drive, target, part, index)
         positioning = mechanics.positioning(arm, angle, location, read)
         if usable is None and placement.most_replicas == 1:
-            return Reach(positioning, jnp.zeros_like(positioning.seek, jnp.int32))
+            return NearestReplica(positioning, jnp.zeros_like(positioning.seek, jnp.int32))
         there = jnp.asarray(index < placement.replicas)
         if usable is not None:
             there = there & ((jnp.right_shift(usable, jnp.uint32(index)) & 1) == 1)
         seek = jnp.where(there, positioning.seek, jnp.inf)
-        found = Reach(Positioning(seek, positioning.rotation), jnp.full(seek.shape, index, jnp.int32))
+        found = NearestReplica(Positioning(seek, positioning.rotation), jnp.full(seek.shape, index, jnp.int32))
         best = found if best is None else _nearer(best, found)
     assert best is not None
     return best
 
 
-def _nearer(one: Reach, other: Reach) -> Reach:
+def _nearer(one: NearestReplica, other: NearestReplica) -> NearestReplica:
     closer = other.positioning.total < one.positioning.total
-    return Reach(
+    return NearestReplica(
         Positioning(
             jnp.where(closer, other.positioning.seek, one.positioning.seek),
             jnp.where(closer, other.positioning.rotation, one.positioning.rotation),

@@ -420,8 +420,10 @@ def test_exact_central_waits_for_nodes_that_are_free_soon():
     in 0.5 ms, but one request waits there."""
     central = Central((10e-3,) * 3, exact=True)
     view = view_of(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 0.5e-3])
-    for takes, expected in ((9e-3, 0), (12e-3, 1)):
-        now = view._replace(takes=lambda drive, takes=takes: jnp.full(drive.shape, takes, jnp.float32))
+    for access_time, expected in ((9e-3, 0), (12e-3, 1)):
+        now = view._replace(
+            access_time=lambda drive, access_time=access_time: jnp.full(drive.shape, access_time, jnp.float32)
+        )
         assert parts_of(routed(central, None, requests_for(), now)[0]) == [expected]
 
 
