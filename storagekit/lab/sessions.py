@@ -12,7 +12,7 @@ from storagekit.lab.draw import sessions as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import LabPage
 from storagekit.lab.progress import plain
-from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
+from storagekit.mediator import Balanced, Cluster, Request, SimulatedTransfers, balanced, fill
 
 LINKS = {"10 Gb/s": 1.25e9, "25 Gb/s": 3.125e9, "100 Gb/s": 12.5e9}
 GROUPS = {"none": None, "1 for 4": 4, "1 for 8": 8}
@@ -33,13 +33,13 @@ class Promised:
 
     cluster: Cluster
     request: Request
-    even: Even
+    even: Balanced
 
     @property
     def best(self) -> int:
         return self.even.best()
 
-    def checked(self, minutes: float = 2.0, seed: int = 0) -> Rehearsal:
+    def checked(self, minutes: float = 2.0, seed: int = 0) -> SimulatedTransfers:
         """Simulate, block by block, all sessions that a mediator admits, each `minutes` minutes long.
 
         The mediator admits one session after the other, each on the fewest agents that fit.
@@ -86,7 +86,7 @@ def promised(
     host = Host(HOST_SPEED)
     cluster = Cluster((disk,) * agents, host, host, Network(link, switched=True))
     request = Request("client", rate, round(rate * minutes * MINUTE), write, buffer, group)
-    return Promised(cluster, request, evenly(cluster, request))
+    return Promised(cluster, request, balanced(cluster, request))
 
 
 def summary(answer: Promised) -> Said:

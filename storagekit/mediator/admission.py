@@ -32,7 +32,7 @@ test, and the ring and the client leave enough time for sessions at agents that 
 shape needs K agents, any K of the agents that pass form a fitting set. If fewer than K agents pass, no set fits.
 
 Assumptions: the set of sessions does not change within a busy period of a disk. The confidence allows some blocks to be
-late at their disks; these blocks do not make blocks of other sessions late on the network. Simulations (`rehearse`)
+late at their disks; these blocks do not make blocks of other sessions late on the network. Simulations (`simulate`)
 include both effects.
 
 The test is sufficient, not necessary. Its bounds are above the actual times, so a rejected session might have met its

@@ -24,7 +24,7 @@ _MOST_PASSES = 10_000
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class SimulatedTransfers:
     """Lateness of the stripes of simulated sessions.
 
     Parameters
@@ -58,7 +58,7 @@ class Rehearsal:
 
 
 @validate
-def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) -> Rehearsal:
+def simulate(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) -> SimulatedTransfers:
     """Simulate the path of every block of the plans through its disk and the network.
 
     Parameters
@@ -72,7 +72,7 @@ def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) ->
 
     Returns
     -------
-    Rehearsal
+    SimulatedTransfers
         Lateness of the stripes.
 
     Raises
@@ -114,7 +114,7 @@ def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) ->
         stripes.append(np.maximum.reduceat(lateness, np.flatnonzero(np.diff(stripe, prepend=-1))))
     latest = np.array([one.max() for one in stripes])
     in_time = np.array([np.mean(one <= _ROUNDING) for one in stripes])
-    return Rehearsal(in_time, latest, latest <= _ROUNDING, tuple(stripes))
+    return SimulatedTransfers(in_time, latest, latest <= _ROUNDING, tuple(stripes))
 
 
 @dataclass(frozen=True)
