@@ -291,7 +291,7 @@ def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> nd
 
 
 def _chosen(
-    trace: RequestTrace, drive: Drive, controller: DriveController, against: Distributions, tell: Callable[[], Any]
+    trace: RequestTrace, drive: Drive, controller: DriveController, against: Distributions, notify: Callable[[], Any]
 ) -> DriveController:
     """Return the controller with the buffer settings whose modelled distributions are nearest to the log.
 
@@ -304,7 +304,7 @@ def _chosen(
 
     def distance(facts: dict[str, Any]) -> Float[ndarray, "part run"]:
         """Return the demerit over the log, and over each half of the log, in seconds."""
-        tell()
+        notify()
         service = buffered_service(trace, drive, controller._replace(buffer=best._replace(**facts)))
         return np.array([part.demerit(service) for part in (against, *halves)])
 

@@ -482,7 +482,7 @@ def _report(answer, more: Mapping[str, Callable], check: int, charts: Path | Non
         drawn = [] if charts is None else _drawn(answer, checked, charts)
     finally:
         # the answer is printed even if the check or the chart fails
-        _tell(answer, parts | {"check": checked}, drawn, as_json)
+        _print_answer(answer, parts | {"check": checked}, drawn, as_json)
 
 
 def _durable(answer, annual: float, **others: Any):
@@ -542,7 +542,7 @@ def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | N
     return None if name is None else known[one_of(*known)(what, name)]
 
 
-def _tell(answer, parts: Mapping, drawn: list[str], as_json: bool) -> None:
+def _print_answer(answer, parts: Mapping, drawn: list[str], as_json: bool) -> None:
     if as_json:
         more = {name: part.to_dict() if part else None for name, part in parts.items()}
         print(json.dumps(answer.to_dict() | more | {"charts": drawn}, indent=1))

@@ -222,7 +222,7 @@ class System(eqx.Module):
             rewrites=buffered and bool(np.any(placement.sweep(self.drive.mechanics_of(whole(0)), whole(0)) > 0)),
             reads_before_writes=placement.reads_before_writes,
             competes=self.arbitration.competes,
-            lead=float(np.max(self.arbitration.lead_time)),
+            lead_time=float(np.max(self.arbitration.lead_time)),
             withdraws=placement.most_spare > 0 and self.dispatch.sends_more,
             withdraws_late=self.dispatch.withdraws_late,
             delays=write.leaves,

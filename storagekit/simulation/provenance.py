@@ -73,7 +73,7 @@ def described(scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "sce
 def _names(drive: AbstractDrive) -> list[str]:
     """Return the name of a drive, or the names of its kinds if it is a mixture."""
     if isinstance(drive, Mixed):
-        return [name for member in drive.members for name in _names(member)]
+        return [name for one in drive.drives for name in _names(one)]
     return [getattr(drive, "name", type(drive).__name__)]
 
 

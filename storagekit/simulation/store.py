@@ -48,7 +48,7 @@ class NoStore:
     def keep(self, done: Done, keys: Sequence[str], labels: Sequence[str], attributes: Mapping) -> None:
         pass
 
-    def tell(self, there: int, points: int) -> None:
+    def notify(self, there: int, points: int) -> None:
         pass
 
 
@@ -174,7 +174,7 @@ class Store:
                 "error and run again"
             ) from fault
 
-    def tell(self, there: int, points: int) -> None:
+    def notify(self, there: int, points: int) -> None:
         """Print the number of points that are in the store, and keep this number for the provenance of the result.
 
         Parameters

@@ -60,7 +60,7 @@ def simulated(
     for members, done in store.find(keys, most):
         missing.difference_update(members)
         yield members, done
-    store.tell(len(scenarios) - len(missing), len(scenarios))
+    store.notify(len(scenarios) - len(missing), len(scenarios))
     todo = [piece for group in groups for piece in pieces(group, missing, len(asked.seeds))]
     through = _here if client is None else partial(spread, client)
     with tqdm(total=len(missing), desc="sweeping", unit="point", delay=2, leave=False, disable=len(todo) < 2) as bar:

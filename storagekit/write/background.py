@@ -161,9 +161,9 @@ class Background(AbstractWrite):
             raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 if writes are safe at arrival, else 0")
 
     def check(self, facts):
-        if facts.lead > 0:
+        if facts.lead_time > 0:
             raise InputError(
-                f"delayed writes with a dispatcher that selects requests {facts.lead:g} s before a disk is idle: use a "
+                f"delayed writes with a dispatcher that selects requests {facts.lead_time:g} s before a disk is idle: use a "
                 "dispatcher without messages, or a policy without delayed writes"
             )
 

@@ -303,7 +303,7 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
         "volume 1, segment .*: fewer than 4 nodes have space; node 0 has",
     )
     layout = Segments(NODES, of_table_ii(0.182)).on(PAPER)
-    assert [node.sectors for node in layout.nodes] == [member.capacity for member in PAPER.members]
+    assert [node.sectors for node in layout.nodes] == [drive.capacity for drive in PAPER.drives]
     copies, fragments = layout.volumes
     taken: dict[int, list[tuple[int, int]]] = {drive: [] for drive in range(30)}
     for volume, start, nodes in ((copies, 0, {1, 2, 3}), (fragments, copies.sectors, {0, 1, 2, 3})):

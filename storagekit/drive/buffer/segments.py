@@ -230,18 +230,18 @@ class BufferSegments(eqx.Module):
     def init(self, batch: tuple[int, ...]) -> BufferMemory:
         """Return an empty buffer before any request, with the arm on cylinder 0."""
         size = self.controller.buffer.segments
-        nothing, nobody = jnp.zeros((size, *batch), jnp.int32), jnp.full((1, *batch), NO_REQUEST, jnp.int32)
+        nothing, no_request = jnp.zeros((size, *batch), jnp.int32), jnp.full((1, *batch), NO_REQUEST, jnp.int32)
         first = jnp.zeros((1, *batch), jnp.int32)
         long_ago = jnp.full((1, *batch), LONG_AGO, jnp.float32)
         return BufferMemory(
             *[nothing] * 4,
-            ahead=nobody,
+            ahead=no_request,
             base=first,
             base_time=long_ago,
             landing=long_ago,
-            dirty=nobody,
+            dirty=no_request,
             settled=long_ago,
-            last=nobody,
+            last=no_request,
             after_read=first == 0,
             uses=first,
             arm=Arm(first, first),

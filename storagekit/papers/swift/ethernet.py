@@ -249,9 +249,9 @@ def _segment_rates(prototype: Prototype, client: float) -> dict[tuple[int, ...],
     Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980.
     """
     classes = range(len(prototype.agents))
-    nobody = tuple(0 for _ in classes)
-    queues = {nobody: (0.0, np.zeros(len(classes)))}
-    rates = {nobody: np.zeros(len(classes))}
+    nothing_sent = tuple(0 for _ in classes)
+    queues = {nothing_sent: (0.0, np.zeros(len(classes)))}
+    rates = {nothing_sent: np.zeros(len(classes))}
     for numbers in list(itertools.product(*(range(count + 1) for count in prototype.agents)))[1:]:
         rate, at_client, at_segment = np.zeros(len(classes)), 0.0, np.zeros(len(classes))
         for k in (k for k in classes if numbers[k]):

@@ -133,7 +133,7 @@ VALID_CALLS = {
     ),
     "drive.Flash.channel_group": ValidCall(lambda: {"groups": 4}, through=method_of(flash, "channel_group")),
     "drive.LinearSeek": ValidCall(lambda: {"full": 0.01, "cylinders": 1000}),
-    "drive.Mixed": ValidCall(lambda: {"members": [atlas(), atlas()], "kinds": [0, 1, 1]}),
+    "drive.Mixed": ValidCall(lambda: {"drives": [atlas(), atlas()], "kinds": [0, 1, 1]}),
     "drive.NoBuffer": ValidCall(),
     "drive.RateServer": ValidCall(lambda: {"rate": 1e5, "capacity": 2**24}),
     "drive.SeekFit": ValidCall(lambda: {"settle": 1e-3, "acceleration": 1e-5, "coast": 1e-6}),
