@@ -96,14 +96,14 @@ class Mixed(AbstractDrive):
             )
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Locations | Starts:
-        drives = self._drives()
+        drives = self._mechanical_drives()
         # Each drive locates NumPy addresses, which have 64 bits, separately.
         if drives and not isinstance(sector, np.ndarray | np.integer):
             return start_on_each(drives, sector, count)
         return Locations(tuple(drive.locate(sector, count) for drive in self.drives))
 
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "Selected | OfKind":
-        drives, kind = self._drives(), self._kind(which)
+        drives, kind = self._mechanical_drives(), self._kind(which)
         if drives:
             return Selected(drives, kind)
         return OfKind(tuple(drive.mechanics_of(which) for drive in self.drives), kind)
@@ -111,7 +111,7 @@ class Mixed(AbstractDrive):
     def seen(self, target: Locations | Starts, which: Int[AnyArray, "*#row"]) -> Target:
         kind = self._kind(which)
         if isinstance(target, Starts):
-            return target_of_kind(self._drives(), target, kind)
+            return target_of_kind(self._mechanical_drives(), target, kind)
         pairs = zip(self.drives, target.of_kind, strict=True)
         found = [drive.seen(there, which) for drive, there in pairs]
         if any(one.again is not None for one in found):
@@ -122,7 +122,7 @@ class Mixed(AbstractDrive):
     def locate_on(
         self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
     ) -> Locations | Starts:
-        drives = self._drives()
+        drives = self._mechanical_drives()
         if drives and not isinstance(sector, np.ndarray | np.integer):
             return start_on_one(drives, self._kind(which), sector, count)
         return Locations(tuple(drive.locate_on(which, sector, count) for drive in self.drives))
@@ -140,7 +140,7 @@ class Mixed(AbstractDrive):
             )
         return found.pop()
 
-    def _drives(self) -> list[Drive]:
+    def _mechanical_drives(self) -> list[Drive]:
         """Return the drives if all are mechanical with 512-byte sectors, and if cylinder and head fit into 32 bits.
 
         Otherwise return an empty list. Subclasses of `Drive` do not count, because they may move and turn differently.
