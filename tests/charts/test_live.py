@@ -203,7 +203,7 @@ def test_an_exported_page_has_every_result_and_uses_no_network(tmp_path):
 
 
 def test_a_page_of_too_many_results_is_rejected(tmp_path):
-    controls = {f"n{place}": Slider("n", 1, 1, 9) for place in range(6)}
+    controls = {f"n{index}": Slider("n", 1, 1, 9) for index in range(6)}
     with pytest.raises(InputError, match="15625 combinations"):
         export(Dashboard(lambda **given: 1, bars, controls), tmp_path / "page.html", title="too many")
 

@@ -24,8 +24,8 @@ def shipped(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(resources, "PACKAGE", package)
     (package / "_notebooks").mkdir(parents=True)
     (package / "_reproductions").mkdir()
-    for place, source in {"_notebooks/tour": "1", "_notebooks/shares": "2", "_reproductions/swift": "3"}.items():
-        write(package / f"{place}.ipynb", source)
+    for prefix, source in {"_notebooks/tour": "1", "_notebooks/shares": "2", "_reproductions/swift": "3"}.items():
+        write(package / f"{prefix}.ipynb", source)
     return package / "_notebooks"
 
 

@@ -90,15 +90,15 @@ WANTED, SLOTS, DRIVES = 400, 12, 4
 
 # by default, the rules that differ most; with -m slow the others
 CASES = [
-    pytest.param(place, write, marks=[] if number % 5 == 1 else pytest.mark.slow)
-    for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
+    pytest.param(layout, write, marks=[] if number % 5 == 1 else pytest.mark.slow)
+    for number, (layout, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
 ] + [
-    pytest.param(place, write, marks=[] if number == 1 else pytest.mark.slow)
-    for number, (place, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
+    pytest.param(layout, write, marks=[] if number == 1 else pytest.mark.slow)
+    for number, (layout, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
 ]
 STOPPING = [
-    pytest.param(place, write, marks=[] if number in (1, 10) else pytest.mark.slow)
-    for number, (place, write) in enumerate(product(SPARING, WRITES))
+    pytest.param(layout, write, marks=[] if number in (1, 10) else pytest.mark.slow)
+    for number, (layout, write) in enumerate(product(SPARING, WRITES))
 ]
 
 

@@ -78,8 +78,8 @@ def test_a_page_runs_and_reacts_to_a_drag(jupyterlab, tab, page, record_property
 def few(dashboard: Dashboard, kept: int) -> Dashboard:
     """Return the dashboard with a few values of its first `kept` controls, and the start value of each other one."""
     controls = {
-        name: one if place < kept else replace(one, few=[one.stops()[one.first()][0 if hasattr(one, "options") else 1]])
-        for place, (name, one) in enumerate(dashboard.controls.items())
+        name: one if index < kept else replace(one, few=[one.stops()[one.first()][0 if hasattr(one, "options") else 1]])
+        for index, (name, one) in enumerate(dashboard.controls.items())
     }
     return replace(dashboard, controls=controls)
 

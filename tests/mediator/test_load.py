@@ -26,9 +26,9 @@ from storagekit.mediator import (
 )
 
 
-def erlang_b(load, places):
+def erlang_b(load, servers):
     blocked = 1.0
-    for n in range(1, places + 1):
+    for n in range(1, servers + 1):
         blocked = load * blocked / (n + load * blocked)
     return blocked
 

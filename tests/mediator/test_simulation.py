@@ -47,10 +47,10 @@ def one_by_one(stations, write, disk, sent):
 @settings(max_examples=150)
 def test_blocks_flow_as_in_single_events(seed, count, crowd, servers):
     draw = np.random.default_rng(seed)
-    places = [3, 3, 1, 2]
+    resources = [3, 3, 1, 2]
     stations = [
-        Stations(draw.integers(0, place, count), draw.random(count) * crowd, servers if place == 1 else 1)
-        for place in places
+        Stations(draw.integers(0, resource, count), draw.random(count) * crowd, servers if resource == 1 else 1)
+        for resource in resources
     ]
     write = draw.random(count) < draw.random()
     disk = draw.random(count) * count / 10

@@ -121,7 +121,7 @@ class ReferenceLayout:
         if not node.raid5:
             return before + disk, address, None
         row, rest = divmod(address, UNIT * (node.disks - 1))
-        drives = [(node.disks - 1 - row + 1 + place) % node.disks for place in range(node.disks)]
+        drives = [(node.disks - 1 - row + 1 + index) % node.disks for index in range(node.disks)]
         return before + drives[rest // UNIT], row * UNIT + rest % UNIT, None if read else before + drives[-1]
 
 

@@ -84,7 +84,7 @@ def test_the_cost_of_a_lost_disk_agrees_with_counting(group, parities):
     reads, read, write, first = 0.6, 1.0, 1.1, 0.9
     data, work, before = group - parities, 0.0, 0.0
     for turn in range(group):
-        held = [(turn + place) % group for place in range(group)]
+        held = [(turn + index) % group for index in range(group)]
         row, parity = held[parities:], held[:parities]
         for disk in row:
             before += reads * read + (1 - reads) * (min(1 + parities, data - 1) * first + (1 + parities) * write)

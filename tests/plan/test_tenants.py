@@ -63,7 +63,7 @@ def test_sizes_of_one_operation_matter_for_this_operation_only(queue_depth):
     large = [small[0], replace(small[1], size=2.0**20)]
     before, after = (by_name(ranked(tenants=each, queue_depth=queue_depth)) for each in (small, large))
     for name in ("RAID 0", "RAID 10", "RAID 5, 11+1", "RAID 60, 2 x 4+2"):
-        reads, writes = (after[name].tenants[place].mean - before[name].tenants[place].mean for place in (0, 1))
+        reads, writes = (after[name].tenants[tenant].mean - before[name].tenants[tenant].mean for tenant in (0, 1))
         assert 0 < reads < writes, name
 
 

@@ -27,8 +27,8 @@ def drive():
 def choice(drive, cylinder=50) -> Choice:
     count = len(CYLINDERS)
     rows = jnp.zeros(count, jnp.int32)
-    places = jnp.asarray(CYLINDERS, jnp.int32)
-    target = Target(places, rows, jnp.asarray(ANGLES, jnp.float32), jnp.zeros(count), Arm(places, rows))
+    cylinders = jnp.asarray(CYLINDERS, jnp.int32)
+    target = Target(cylinders, rows, jnp.asarray(ANGLES, jnp.float32), jnp.zeros(count), Arm(cylinders, rows))
     arm = Arm(jnp.asarray([cylinder], jnp.int32), jnp.zeros(1, jnp.int32))
     arrival_time = jnp.asarray(ARRIVAL_TIMES, jnp.float32)
     reads, first = jnp.ones(count, bool), jnp.zeros(count, jnp.int32)
