@@ -129,7 +129,7 @@ def empty(count):
 
 
 @numba.njit(inline="always")
-def place(drive, zone, offset):
+def location(drive, zone, offset):
     """Return cylinder, head, angle in revolutions and track number of a zone's sector."""
     length = drive.track[zone]
     track = offset // length
@@ -150,8 +150,8 @@ def draw(drive, loop, slots, s, state):
     while zone + 1 < len(drive.first_sector) and drive.first_sector[zone + 1] <= sector:
         zone += 1
     offset = sector - drive.first_sector[zone]
-    cylinder, head, angle, track = place(drive, zone, offset)
-    last_cylinder, last_head, _, last_track = place(drive, zone, offset + count - 1)
+    cylinder, head, angle, track = location(drive, zone, offset)
+    last_cylinder, last_head, _, last_track = location(drive, zone, offset + count - 1)
     crossed = last_cylinder - cylinder
     skew = (last_track - track - crossed) * drive.track_skew[zone] + crossed * drive.cylinder_skew[zone]
     slots.cylinder[s], slots.head[s], slots.angle[s] = cylinder, head, angle

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from benchmarks.control import NEVER, NO_REQUEST, earliest, empty, place, positioning, seeded, uniform
+from benchmarks.control import NEVER, NO_REQUEST, earliest, empty, location, positioning, seeded, uniform
 
 
 class Sharing(NamedTuple):
@@ -82,8 +82,8 @@ def new_request(drive, sharing, slots, thread, state):
     while zone + 1 < len(drive.first_sector) and drive.first_sector[zone + 1] <= on_disk:
         zone += 1
     offset = on_disk - drive.first_sector[zone]
-    cylinder, head, angle, track = place(drive, zone, offset)
-    last_cylinder, last_head, _, last_track = place(drive, zone, offset + count - 1)
+    cylinder, head, angle, track = location(drive, zone, offset)
+    last_cylinder, last_head, _, last_track = location(drive, zone, offset + count - 1)
     crossed = last_cylinder - cylinder
     skew = (last_track - track - crossed) * drive.track_skew[zone] + crossed * drive.cylinder_skew[zone]
     slots.cylinder[thread], slots.head[thread], slots.angle[thread] = cylinder, head, angle

@@ -61,12 +61,12 @@ class Meter:
         advance = run.Runner.advance
 
         def counted(runner, count: int):
-            lanes = runner.run.key.shape[1] if runner.run.key.ndim > 1 else 1
+            runs = runner.run.key.shape[1] if runner.run.key.ndim > 1 else 1
             begin, loops = time.process_time(), self.cell.loops
             result = advance(runner, count)
             if self.cell.loops == loops:
                 self.cell.running += time.process_time() - begin
-                self.cell.events += float(count * run.CHUNK * lanes)
+                self.cell.events += float(count * run.CHUNK * runs)
             return result
 
         run.Runner.advance = counted

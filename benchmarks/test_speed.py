@@ -33,11 +33,11 @@ from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRe
 from storagekit.workload.synthetic import CELLO_BASE, generate
 from storagekit.write import Background
 
-LANES = 256
+RUNS = 256
 LATENCY = 50e-6
 RECORD = Record(sums_of(STANDARD))
 KINDS = ("atlas10k", "cheetah4lp", "cheetah9lp", "hp_c2247a")
-READINGS = {"receiving brick": control.RECEIVING, "all copies": control.ALL}
+INTERPRETATIONS = {"receiving brick": control.RECEIVING, "all copies": control.ALL}
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def engine(scenario, runs, chunks):
     return work
 
 
-def scalar(atlas, reading, latency=0.0, threads=1, hashing=False):
-    loop = control.Loop(8, 16, SLOTS[reading][0], 0.9, READINGS[reading], hashing)
+def scalar(atlas, interpretation, latency=0.0, threads=1, hashing=False):
+    loop = control.Loop(8, 16, SLOTS[interpretation][0], 0.9, INTERPRETATIONS[interpretation], hashing)
     kernel = control.with_claims if latency else control.without_delay
     arguments = (atlas, loop, latency) if latency else (atlas, loop)
 
@@ -69,26 +69,30 @@ def scalar(atlas, reading, latency=0.0, threads=1, hashing=False):
     return work
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_table1_without_delay(against, atlas, reading):
-    ours = engine(group(central(), reading=reading), LANES, 16)
-    against(f"table1, zero delay, {reading}, all cores", ours, scalar(atlas, reading, threads=cores()))
+@pytest.mark.parametrize("interpretation", INTERPRETATIONS)
+def test_table1_without_delay(against, atlas, interpretation):
+    ours = engine(group(central(), interpretation=interpretation), RUNS, 16)
+    against(f"table1, zero delay, {interpretation}, all cores", ours, scalar(atlas, interpretation, threads=cores()))
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_table1_with_claims(against, atlas, reading):
-    ours = engine(group(DSPTF(LATENCY), reading=reading), LANES, 16)
-    against(f"table1, claims at 50 us, {reading}, all cores", ours, scalar(atlas, reading, LATENCY, threads=cores()))
+@pytest.mark.parametrize("interpretation", INTERPRETATIONS)
+def test_table1_with_claims(against, atlas, interpretation):
+    ours = engine(group(DSPTF(LATENCY), interpretation=interpretation), RUNS, 16)
+    against(
+        f"table1, claims at 50 us, {interpretation}, all cores",
+        ours,
+        scalar(atlas, interpretation, LATENCY, threads=cores()),
+    )
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_one_run_alone(against, atlas, reading):
-    ours = engine(group(central(), reading=reading), None, 400)
-    against(f"one run, zero delay, {reading}, one core", ours, scalar(atlas, reading))
+@pytest.mark.parametrize("interpretation", INTERPRETATIONS)
+def test_one_run_alone(against, atlas, interpretation):
+    ours = engine(group(central(), interpretation=interpretation), None, 400)
+    against(f"one run, zero delay, {interpretation}, one core", ours, scalar(atlas, interpretation))
 
 
 def test_hashing(against, atlas):
-    ours = engine(group(Hashing()), LANES, 16)
+    ours = engine(group(Hashing()), RUNS, 16)
     theirs = scalar(atlas, "receiving brick", threads=cores(), hashing=True)
     against("hashing, receiving brick, all cores", ours, theirs)
 
@@ -165,14 +169,14 @@ def test_buffers(benchmark, note, bricks, outstanding):
     note(f"ten segments over none, {bricks} bricks, {outstanding} slots", text)
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_histogram(benchmark, note, reading):
+@pytest.mark.parametrize("interpretation", INTERPRETATIONS)
+def test_histogram(benchmark, note, interpretation):
     """Compare response times in bins with sums alone: processor time, 64 runs per core.
 
     The bins are counted a million events at a time.
     """
     runs, chunks = 64 * cores(), 16
-    stacked, _ = stack([group(DSPTF(LATENCY), reading=reading)], range(runs))
+    stacked, _ = stack([group(DSPTF(LATENCY), interpretation=interpretation)], range(runs))
     plain, noting = (
         Runner(stacked, keys(range(runs)), record) for record in (RECORD, Record(RECORD.sums, ResponseBins()))
     )
@@ -189,7 +193,7 @@ def test_histogram(benchmark, note, reading):
     for work in works:
         work()  # compiled
     benchmark.pedantic(lambda: taken.append([np.sum([clocked(work) for _ in range(8)]) for work in works]), rounds=9)
-    note(f"histogram, {reading}", f"{np.median([noted / without for without, noted in taken]):.3f} x")
+    note(f"histogram, {interpretation}", f"{np.median([noted / without for without, noted in taken]):.3f} x")
 
 
 def test_a_day_of_delayed_writes(against):
@@ -213,13 +217,13 @@ def test_a_day_of_delayed_writes(against):
 
 def test_events_and_memory(benchmark, note):
     """Measure the events per second of the batch, and the bytes that each run keeps between chunks."""
-    work = engine(group(DSPTF(LATENCY)), LANES, 16)
+    work = engine(group(DSPTF(LATENCY)), RUNS, 16)
     work()
     benchmark.pedantic(work, rounds=5)
-    state = sum(leaf.nbytes for leaf in jax.tree.leaves(work.runner.run)) / LANES
+    state = sum(leaf.nbytes for leaf in jax.tree.leaves(work.runner.run)) / RUNS
     note("state of a run", f"{state / 1024:.1f} KiB with {SLOTS['receiving brick'][0]} slots")
     if not benchmark.disabled:
-        note("events a second, all cores", f"{CHUNK * 16 * LANES / benchmark.stats.stats.min / 1e6:.2f} M")
+        note("events a second, all cores", f"{CHUNK * 16 * RUNS / benchmark.stats.stats.min / 1e6:.2f} M")
 
 
 def memory(arrays, static, run, devices):
@@ -229,28 +233,28 @@ def memory(arrays, static, run, devices):
     return analysis.temp_size_in_bytes
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_element_operations(note, reading):
+@pytest.mark.parametrize("interpretation", INTERPRETATIONS)
+def test_element_operations(note, interpretation):
     """Count the numbers computed per event and run, which do not depend on the machine's load."""
     for name, dispatch in (("zero delay", central()), ("claims at 50 us", DSPTF(LATENCY))):
-        runner = engine(group(dispatch, reading=reading), 64, 1).runner
+        runner = engine(group(dispatch, interpretation=interpretation), 64, 1).runner
         lowered = _advance.lower(runner.arrays, runner.static, RECORD, 8, runner.devices, runner.run)
         # each device has an equal share of the runs
         computed = operations(lowered.compile().as_text(), CHUNK) * runner.devices / 64
-        note(f"numbers computed, {name}, {reading}", f"{computed:.0f} per run and event")
+        note(f"numbers computed, {name}, {interpretation}", f"{computed:.0f} per run and event")
 
 
 def test_working_memory(note):
-    runner = engine(group(DSPTF(LATENCY)), LANES, 1).runner
+    runner = engine(group(DSPTF(LATENCY)), RUNS, 1).runner
     needed = memory(runner.arrays, runner.static, runner.run, runner.devices) * runner.devices
-    note("working memory of a run", f"{needed / LANES / 1024:.0f} KiB")
+    note("working memory of a run", f"{needed / RUNS / 1024:.0f} KiB")
 
 
 CONFIGURATIONS = {
     "central": "central()",
     "D-SPTF, receiving brick": "DSPTF(50e-6)",
-    "D-SPTF, all copies": "DSPTF(50e-6), reading='all copies'",
-    "D-SPTF, at once": "DSPTF(50e-6), reading='at once'",
+    "D-SPTF, all copies": "DSPTF(50e-6), interpretation='all copies'",
+    "D-SPTF, at once": "DSPTF(50e-6), interpretation='at once'",
     "hashing": "Hashing()",
     "LARD": "LARD(allocated=1.0)",
     "one disk": "Hashing(), replicas=1, outstanding=64",

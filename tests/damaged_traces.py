@@ -178,14 +178,14 @@ def remapped(some, rng: Random) -> list[str]:
         kind = "R" if read else "WS"
         stack = [("253,1", block), ("253,0", block + 384), ("8,0", block + 2048)][rng.choice([0, 1, 1, 2]) :]
         stamp = f"{t // 10**6:>5}.{t % 10**6 * 1000:09} {77:>5}"
-        for (name, place), above in zip(stack, [None, *stack], strict=False):
+        for (name, start_block), above in zip(stack, [None, *stack], strict=False):
             if above and number >= first:
-                lines.append(f"{name:>7} 0 1 {stamp}  A {kind:>3} {place} + {blocks} <- ({above[0]}) {above[1]}")
-            lines.append(f"{name:>7} 0 1 {stamp}  Q {kind:>3} {place} + {blocks} [fio]")
+                lines.append(f"{name:>7} 0 1 {stamp}  A {kind:>3} {start_block} + {blocks} <- ({above[0]}) {above[1]}")
+            lines.append(f"{name:>7} 0 1 {stamp}  Q {kind:>3} {start_block} + {blocks} [fio]")
         end = t + took
-        for name, place in reversed(stack if device else stack[:1]):
+        for name, start_block in reversed(stack if device else stack[:1]):
             lines.append(
-                f"{name:>7} 0 1 {end // 10**6:>5}.{end % 10**6 * 1000:09}     0  C {kind:>3} {place} + {blocks} [0]"
+                f"{name:>7} 0 1 {end // 10**6:>5}.{end % 10**6 * 1000:09}     0  C {kind:>3} {start_block} + {blocks} [0]"
             )
     return lines
 

@@ -72,7 +72,7 @@ def figures(words: str) -> set[float]:
 COLUMN = 1100
 
 
-def assert_told(spec: dict):
+def assert_states_result(spec: dict):
     """The chart's subtitle states its result in figures, the chart fits a page, and the picture has no missing
     values."""
     assert figures(spec["title"]["subtitle"][0]), spec["title"]

@@ -17,5 +17,5 @@ class RandomOfTwo(AsManyAsNeeded):
         steps = 1 + below(scramble(view.word), view.parts - 1)
         other = (first + steps) % view.parts
         load = view.load()
-        shorter, longer = (pick(load, view.placement.drive_of(part, view.place)) for part in (other, first))
+        shorter, longer = (pick(load, view.placement.drive_of(part, view.location)) for part in (other, first))
         return bit(jnp.where(shorter < longer, other, first)), private

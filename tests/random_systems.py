@@ -330,7 +330,7 @@ def _made(base: type, draws: Draws) -> Any:
     return makers[max(makers, key=lambda name: random.Random(f"{draws.structure} {name}").random())](draws)
 
 
-def _condition(draws: Draws) -> FaultSchedule:
+def _faults(draws: Draws) -> FaultSchedule:
     """Draw a brick without faults, a slow one, one that stops for a time, or one that stops forever."""
     kind = draws.form.randrange(4 if draws.spare else 2)
     brick, later = draws.number.randrange(draws.bricks), draws.number.randint(1, 150)
@@ -369,7 +369,7 @@ def scenario(structure: int, setting: int) -> Scenario:
         part(AbstractWrite),
         queue=part(AbstractQueue),
         cache=part(AbstractCache),
-        condition=_condition(rest),
+        faults=_faults(rest),
         slots=rest.form.choice([10, 24]),
         synchronized=rest.number.randrange(2),
     )

@@ -173,9 +173,9 @@ def msr(lines, data) -> list[Request]:
         clock = Fraction(whole(stamp, 0, FAR), 10**7)
         device = f"{word(host)}.{whole(disk, 0, 65_535)}"
         read = choice(kind[:1] if kind.lower() in ("read", "write") else kind, "r", "w")
-        place, response = (whole(offset, 0, FAR), whole(size, 0, LARGE)), Fraction(whole(took, 0, FAR), 10**7)
-        if place[1]:
-            found.append(Request(clock, device, *place, read, None, response))
+        byte_range, response = (whole(offset, 0, FAR), whole(size, 0, LARGE)), Fraction(whole(took, 0, FAR), 10**7)
+        if byte_range[1]:
+            found.append(Request(clock, device, *byte_range, read, None, response))
     return found
 
 
@@ -184,9 +184,9 @@ def alibaba(lines, data) -> list[Request]:
     for text in titled(lines, "device_id,opcode,offset,length,timestamp", glue):
         volume, kind, offset, size, stamp = fields(text, glue, 5)
         device, read = str(whole(volume, 0, FAR)), choice(kind, "r", "w")
-        place, clock = (whole(offset, 0, FAR), whole(size, 0, LARGE)), Fraction(whole(stamp, 0, FAR), 10**6)
-        if place[1]:
-            found.append(Request(clock, device, *place, read))
+        byte_range, clock = (whole(offset, 0, FAR), whole(size, 0, LARGE)), Fraction(whole(stamp, 0, FAR), 10**6)
+        if byte_range[1]:
+            found.append(Request(clock, device, *byte_range, read))
     return found
 
 
@@ -194,11 +194,11 @@ def tencent(lines, data) -> list[Request]:
     found, glue = [], separator_of(data)
     for text in titled(lines, "Timestamp,Offset,Size,IOType,VolumeID", glue):
         stamp, offset, size, kind, volume = fields(text, glue, 5)
-        second, place = whole(stamp, 10**9, 2**40), whole(offset, 0, FAR // 512) * 512
+        second, start = whole(stamp, 10**9, 2**40), whole(offset, 0, FAR // 512) * 512
         size, read = whole(size, 0, LARGE // 512) * 512, choice(kind, "0", "1")
         device = str(whole(volume, 0, FAR))
         if size:
-            found.append(Request(Fraction(second), device, place, size, read))
+            found.append(Request(Fraction(second), device, start, size, read))
     return over_seconds(found)
 
 
@@ -219,9 +219,9 @@ def systor17(lines, data) -> list[Request]:
     for text in titled(lines, "Timestamp,Response,IOType,LUN,Offset,Size", glue):
         stamp, took, kind, unit, offset, size = fields(text, glue, 6)
         clock, took, read = Fraction(number(stamp)), Fraction(number(took)), choice(kind, "r", "w")
-        device, place, size = str(whole(unit, 0, FAR)), whole(offset, 0, FAR), whole(size, 0, LARGE)
+        device, start, size = str(whole(unit, 0, FAR)), whole(offset, 0, FAR), whole(size, 0, LARGE)
         if size:
-            found.append(Request(clock, device, place, size, read, None, took))
+            found.append(Request(clock, device, start, size, read, None, took))
     return found
 
 
@@ -234,10 +234,10 @@ def fiu(lines, data) -> list[Request]:
             if other(kind):
                 continue
             clock, _ = Fraction(whole(stamp, 0, FAR), 10**9), whole(process, 0, 2**32)
-            place = whole(address, 0, FAR // 512) * 512, whole(size, 0, LARGE // 512) * 512
+            byte_range = whole(address, 0, FAR // 512) * 512, whole(size, 0, LARGE // 512) * 512
             device, read = f"{whole(major, 0, 2**20 - 1)},{whole(minor, 0, 2**20 - 1)}", choice(kind, "r", "w")
-            if place[1]:
-                found.append(Request(clock, device, *place, read))
+            if byte_range[1]:
+                found.append(Request(clock, device, *byte_range, read))
     return found
 
 
@@ -247,10 +247,10 @@ def vscsi(lines, data) -> list[Request]:
     for text in titled(lines, header, glue):
         serial, size, entries, kind, block, stamp = fields(text, glue, 6)
         whole(serial, 0, FAR), whole(entries, 0, 2**32)
-        size, place, clock = whole(size, 0, LARGE), whole(block, 0, FAR // 512) * 512, whole(stamp, 0, FAR)
+        size, start, clock = whole(size, 0, LARGE), whole(block, 0, FAR // 512) * 512, whole(stamp, 0, FAR)
         read = None if other(kind) else choice(kind, "read", "write")
         if size and read is not None:
-            found.append(Request(Fraction(clock, 10**6), "0", place, size, read))
+            found.append(Request(Fraction(clock, 10**6), "0", start, size, read))
     return found
 
 
@@ -268,11 +268,11 @@ def libcachesim(lines, data) -> list[Request]:
         if command in SCSI_OTHER:
             continue
         whole(version, 1, 2)
-        second, size, place = whole(stamp, 0, 2**40), whole(size, 0, LARGE), whole(block, 0, FAR // 512) * 512
+        second, size, start = whole(stamp, 0, 2**40), whole(size, 0, LARGE), whole(block, 0, FAR // 512) * 512
         if command not in (*SCSI_READ, *SCSI_WRITE):
             raise ValueError("command")
         if size:
-            found.append(Request(Fraction(second), "0", place, size, command in SCSI_READ))
+            found.append(Request(Fraction(second), "0", start, size, command in SCSI_READ))
     return over_seconds(found)
 
 
@@ -314,10 +314,10 @@ def table(lines, data) -> list[Request]:
         word(device)
         if kind.lower() not in (*TABLE_READ, *TABLE_WRITE):
             raise ValueError("operation")
-        place = whole(offset, 0, FAR // 512) * 512, whole(size, 0, LARGE // 512) * 512
+        byte_range = whole(offset, 0, FAR // 512) * 512, whole(size, 0, LARGE // 512) * 512
         response = Fraction(number(took)) / 10**6
-        if place[1]:
-            found.append(Request(clock, device, *place, kind.lower() in TABLE_READ, None, response))
+        if byte_range[1]:
+            found.append(Request(clock, device, *byte_range, kind.lower() in TABLE_READ, None, response))
     return found
 
 
@@ -387,9 +387,9 @@ def disksim(lines, _) -> list[Request]:
             bare = flags[2:] if flags[:2] in ("0x", "0X") else flags
             if not 1 <= len(bare) <= 8 or not all(character in "0123456789abcdefABCDEF" for character in bare):
                 raise ValueError("flags")
-            place = whole(block, 0, FAR // 512) * 512, whole(blocks, 1, LARGE // 512) * 512
+            byte_range = whole(block, 0, FAR // 512) * 512, whole(blocks, 1, LARGE // 512) * 512
             clock, name = Fraction(number(arrival)) / 1000, str(whole(device, 0, 2**31 - 1))
-            found.append(Request(clock, name, *place, int(bare, 16) % 2 == 1))
+            found.append(Request(clock, name, *byte_range, int(bare, 16) % 2 == 1))
     return found
 
 
@@ -399,9 +399,9 @@ def validate(lines, _) -> list[Request]:
         if text:
             kind, category, block, blocks, service, think = fields(text, None, 6)
             word(category)
-            place = whole(block, 0, FAR // 512) * 512, whole(blocks, 1, LARGE // 512) * 512
+            byte_range = whole(block, 0, FAR // 512) * 512, whole(blocks, 1, LARGE // 512) * 512
             took, rest = Fraction(number(service, 1e12)), Fraction(number(think, 1e12))
-            found.append(Request(clock / 10**6, "0", *place, choice(kind, "r", "w"), None, took / 10**6))
+            found.append(Request(clock / 10**6, "0", *byte_range, choice(kind, "r", "w"), None, took / 10**6))
             clock += took + rest
     return found
 
@@ -428,12 +428,12 @@ def fio(lines, data) -> list[Request]:
             if direction == "2":
                 continue
             logged, took = whole(entry, 0, 2**53) * 10**6, Fraction(number(latency))
-            place = whole(offset, 0, FAR), whole(size, 1, LARGE)
+            byte_range = whole(offset, 0, FAR), whole(size, 1, LARGE)
             if more:
                 word(more[0])
             issued = Fraction(whole(more[1], 0, FAR)) if len(more) == 2 else logged - took
             read = choice(direction, "0", "1")
-            found.append(Request(issued / 10**9, "0", *place, read, None, took / 10**9))
+            found.append(Request(issued / 10**9, "0", *byte_range, read, None, took / 10**9))
     return found
 
 
@@ -470,8 +470,8 @@ def iolog(data: bytes) -> tuple[list[Request], bool]:
         if action not in ("read", "write") or len(numbers) != 2:
             raise ValueError("action")
         clock = time if versions == [3] else clock
-        place = whole(numbers[0], 0, FAR), whole(numbers[1], 1, LARGE)
-        found.append(Request(Fraction(clock, 10**6), name, *place, action == "read"))
+        byte_range = whole(numbers[0], 0, FAR), whole(numbers[1], 1, LARGE)
+        found.append(Request(Fraction(clock, 10**6), name, *byte_range, action == "read"))
     return found, unfinished
 
 
@@ -525,8 +525,8 @@ def completed(text: str, between: int) -> Request | None:
     ended, took = number(parts[0], 1e9), number(parts[-1], 1e12)
     clock = Fraction(round(ended * 1e9) - round(took * 1e6), 10**9)
     whole(process, 0, 2**32)
-    place = 0 if set(size) == {"0"} and digits(sector.removeprefix("-")) else whole(sector, 0, FAR // 512) * 512
-    return Request(clock, word(disk), place, whole(size, 0, LARGE), letters[0] == "R", None, Fraction(took) / 1000)
+    start = 0 if set(size) == {"0"} and digits(sector.removeprefix("-")) else whole(sector, 0, FAR // 512) * 512
+    return Request(clock, word(disk), start, whole(size, 0, LARGE), letters[0] == "R", None, Fraction(took) / 1000)
 
 
 def capitals(text: str) -> int:
@@ -593,9 +593,9 @@ def block_events(data: bytes, parse, kinds: str, lowest: bool) -> tuple[list[Req
             if device not in reached(low, below)
         }
         # numbers are validated even if the device is left out
-        place = moved(one) if one["action"] in (arrival, "C") else None
-        if place is not None and one["device"] not in upper:
-            one.update(place, took=None)
+        byte_range = moved(one) if one["action"] in (arrival, "C") else None
+        if byte_range is not None and one["device"] not in upper:
+            one.update(byte_range, took=None)
             if one["action"] == arrival:
                 waiting.append(one)
             else:
@@ -685,8 +685,8 @@ def event(text: str) -> dict | None:
         raise ValueError("numbers")
     if action != "m" and not (len(action) <= 2 and is_kind(action)):
         raise ValueError("action")
-    kind, _, place = rest.partition(" ")
-    parts = place.lstrip(" ").split(" ")
+    kind, _, sectors_text = rest.partition(" ")
+    parts = sectors_text.lstrip(" ").split(" ")
     one = dict(action=action, device=device, seconds=seconds, fraction=fraction)
     placed = is_kind(kind) and len(parts) >= 3 and digits(parts[0]) and parts[1] == "+" and digits(parts[2])
     if action == "A":

@@ -16,6 +16,6 @@ def test_the_python_examples_run_one_after_the_other():
     blocks = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert blocks
     command = [sys.executable, "-c", "\n".join(blocks)]
-    told = subprocess.run(command, capture_output=True, text=True, cwd=README.parent)
-    assert told.returncode == 0, told.stderr[-2000:]
-    assert "recommended: RAID 10" in told.stdout and "simulated, 16 runs" in told.stdout
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=README.parent)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert "recommended: RAID 10" in ran.stdout and "simulated, 16 runs" in ran.stdout

@@ -60,7 +60,7 @@ PACKAGES = (
     "simulation.workers",
     "mediator.mediator",
     "mediator.policy",
-    "mediator.rehearsal",
+    "mediator.simulation",
     "mediator.request",
 )
 # an int is valid for a float (PEP 484); only the first item of a list is checked, because Hypothesis does not allow other

@@ -24,7 +24,7 @@ class Bid(NamedTuple):
         Predicted positioning time, seconds.
     start : array of float32, shape `[1, *batch]`
         Time at which the access is issued, seconds from now. Until then the drive may give the access up.
-    takes : array of float32, shape `[1, *batch]`
+    access_time : array of float32, shape `[1, *batch]`
         Duration of the access, seconds.
     """
 
@@ -33,7 +33,7 @@ class Bid(NamedTuple):
     made: Bool[Array, "1 *batch"]
     bid: Float[Array, "1 *batch"]
     start: Float[Array, "1 *batch"]
-    takes: Float[Array, "1 *batch"]
+    access_time: Float[Array, "1 *batch"]
 
 
 class Decision(NamedTuple):

@@ -208,8 +208,8 @@ class DSPTFClaims(AbstractArbitration):
         def full(value, kind=jnp.float32):
             return jnp.full((sizes.slots, *sizes.batch), value, kind)
 
-        never, nobody = full(jnp.inf), full(0, jnp.int32)
-        return Claims(never, nobody, never, nobody, never, never, never, full(0, jnp.uint32), full(False, bool))
+        never, no_part = full(jnp.inf), full(0, jnp.int32)
+        return Claims(never, no_part, never, no_part, never, never, never, full(0, jnp.uint32), full(False, bool))
 
     def on_admitted(self, private: Claims, event: RequestAdmitted) -> Claims:
         into = event.into
@@ -222,11 +222,11 @@ class DSPTFClaims(AbstractArbitration):
 
     def choosable_from(self, private: Claims, sent, receiving, part):
         forwarded = sent + jnp.where(receiving == part, 0.0, self.latency)
-        hears = ~bit_is_set(private.deaf, part)
+        receives = ~bit_is_set(private.deaf, part)
         # A claim that arrives together with the read takes effect after the choice, even if its time is rounded down.
         rounding = jnp.minimum(self.latency, INSTANT)
-        heard = (private.first + self.latency < -rounding) & hears
-        return jnp.where(heard, jnp.inf, forwarded)
+        received = (private.first + self.latency < -rounding) & receives
+        return jnp.where(received, jnp.inf, forwarded)
 
     def claim(self, private: Claims, claim: Bid) -> tuple[Decision, Claims]:
         before = Claims(*(pick(field, claim.slot) for field in private))
@@ -238,8 +238,8 @@ class DSPTFClaims(AbstractArbitration):
         latest = jnp.where(bit_is_set(deaf, claim.part), -jnp.inf, claim.start + INSTANT)
         by_best = ~better & (arrives <= latest)
         by_first = better_bid(before.first_bid, before.first_owner, claim.bid, claim.part) & (first_arrives <= latest)
-        rival_hears = (self.latency <= rival_start + INSTANT) & ~bit_is_set(deaf, rival)
-        rival_yields = contested & better & rival_hears
+        rival_receives = (self.latency <= rival_start + INSTANT) & ~bit_is_set(deaf, rival)
+        rival_yields = contested & better & rival_receives
         decision = Decision(
             kept=claim.made & ~(contested & (by_best | by_first)),
             retry=jnp.maximum(jnp.where(by_first, first_arrives, arrives), 0.0),

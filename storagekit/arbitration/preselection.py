@@ -160,33 +160,33 @@ class PreselectionBids(AbstractArbitration):
         return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.batch), jnp.int32))
 
     def on_admitted(self, private: Bids, event: RequestAdmitted) -> Bids:
-        into, needed = event.into, event.placement.needed_of(event.place)
+        into, needed = event.into, event.placement.needed_of(event.location)
         return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
     def choosable_from(self, private: Bids, sent, receiving, part):
         # A claim that arrives at this instant is too late, even if its time is rounded down.
-        heard = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
-        return jnp.where(sum(heard[1:], start=heard[0]) >= private.needed, jnp.inf, sent)
+        received = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
+        return jnp.where(sum(received[1:], start=received[0]) >= private.needed, jnp.inf, sent)
 
     def claim(self, private: Bids, claim: Bid) -> tuple[Decision, Bids]:
         bids = tuple(_of_slot(field, claim.slot) for field in private[:3])
         claimed, made, start = bids
         needed = pick(private.needed, claim.slot)
         part = row_index(claimed.shape[0], claimed)
-        better = better_bid(claimed, part, claim.takes, claim.part)
+        better = better_bid(claimed, part, claim.access_time, claim.part)
         arrives = made + self.latency
-        heard = better & (arrives <= claim.start + INSTANT)
-        kept = claim.made & (count(heard) < needed)
+        received = better & (arrives <= claim.start + INSTANT)
+        kept = claim.made & (count(received) < needed)
         worst, gives_up = self._displaced(claimed, start, ~better, needed)
         gives_up = gives_up & kept
         # Drives that have received a claim are not notified when the claim is given up.
         start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
         own = (part == claim.part) & claim.made
-        bid = jnp.where(own, claim.takes, claimed)
+        bid = jnp.where(own, claim.access_time, claimed)
         start = jnp.where(own, jnp.where(kept, claim.start, -jnp.inf), start)
         after = private.with_claims(claim.slot, bid, jnp.where(own, 0.0, made), start)
         # Arrival of the better claim that makes the drive give up the part: the `needed`th to arrive.
-        enough = jnp.maximum(nth_least(jnp.where(heard, arrives, jnp.inf), needed), 0.0)
+        enough = jnp.maximum(nth_least(jnp.where(received, arrives, jnp.inf), needed), 0.0)
         ends = jnp.where(jnp.isfinite(start), start + bid, jnp.inf)
         others = count(jnp.isfinite(claimed))
         contested = claim.made & (others >= needed)
@@ -217,10 +217,10 @@ class PreselectionBids(AbstractArbitration):
         drives receive the new claim, the drive with the worse claim has also received the claim of the other drive. It
         therefore counts one better claim more than the other drive.
         """
-        hears = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
+        receives = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
         part = row_index(claimed.shape[0], claimed)
-        highest = -min_row(jnp.where(hears, -claimed, jnp.inf))
-        worst = -min_row(jnp.where(hears & (claimed >= highest - INSTANT), -part, 0))
+        highest = -min_row(jnp.where(receives, -claimed, jnp.inf))
+        worst = -min_row(jnp.where(receives & (claimed >= highest - INSTANT), -part, 0))
         ahead = count(better_bid(claimed, part, pick(claimed, worst), worst)) + 1
         return worst, jnp.isfinite(highest) & (ahead >= needed)
 

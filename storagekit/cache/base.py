@@ -26,14 +26,14 @@ class Sought(NamedTuple):
         Mask of the parts at whose bricks a read is looked up.
     receiving : array of int, shape `[1, *batch]`
         The part at the brick that receives the request from its client.
-    place : pytree of arrays
+    location : pytree of arrays
         The location of the request, the result of `placement.locate`.
     """
 
     placement: AbstractPlacement
     targets: UInt32[Array, "1 *batch"]
     receiving: Int[Array, "1 *batch"]
-    place: Any
+    location: Any
 
 
 class LookUp(NamedTuple):

@@ -223,7 +223,7 @@ class BrickLRU(AbstractCache):
         first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.targets)
         keeper = self._keeper(request, sought)
-        every = sought.placement.parts_of(sought.place) | none
+        every = sought.placement.parts_of(sought.location) | none
         reads, writes = entering & request.read, entering & ~request.read
         wanted = jnp.where(reads, sought.targets, none)
         kept = jnp.where(writes, bit(keeper), none)
@@ -249,12 +249,12 @@ class BrickLRU(AbstractCache):
         """Store the data that a disk reads in the memory of its brick, and drop this data from other bricks."""
         served = bit(event.part)
         none = jnp.zeros_like(served)
-        every = event.placement.parts_of(event.place)
+        every = event.placement.parts_of(event.location)
         made = event.kept & event.read
         kept = jnp.where(made, served, none)
         dropped = jnp.where(made, every & ~served, none)
         first, count = pick(private.first, event.slot), pick(private.count, event.slot)
-        sought = Sought(event.placement, served, event.part, event.place)
+        sought = Sought(event.placement, served, event.part, event.location)
         _, table = self._visit(private, first, count, sought, none, kept, dropped)
         return private._replace(table=table)
 
@@ -285,10 +285,10 @@ class BrickLRU(AbstractCache):
         wanted, kept = at_one(wanted), at_one(kept)
         dropped = jnp.where(central, jnp.uint32(0), dropped)
         count = jnp.where(wanted | kept | dropped != 0, count, 0)
-        visit = _Visit(self, sought.placement, sought.place, private.lost, first, count, wanted, kept, dropped)
+        visit = _Visit(self, sought.placement, sought.location, private.lost, first, count, wanted, kept, dropped)
         if private.table.ndim == 1:
             return visit.of(private.table, partial(touched, self.ways))
-        return jax.lax.platform_dependent(private.table, visit, cpu=_lane_by_lane, default=_together)
+        return jax.lax.platform_dependent(private.table, visit, cpu=_run_by_run, default=_together)
 
 
 class _Visit(NamedTuple):
@@ -296,7 +296,7 @@ class _Visit(NamedTuple):
 
     cache: BrickLRU
     placement: AbstractPlacement
-    place: Any
+    location: Any
     lost: Int[Array, "drive *batch"] | None
     first: Int[Array, "1 *batch"]
     count: Int[Array, "1 *batch"]
@@ -314,15 +314,15 @@ class _Visit(NamedTuple):
         def one_part(_, carry):
             table, held, left, block, now = carry
             here = lowest(left)
-            brick = self.placement.drive_of(index_of(here), self.place)
-            place = self.cache.memory(brick).set_of(block, self.cache.ways)
+            brick = self.placement.drive_of(index_of(here), self.location)
+            set_and_share = self.cache.memory(brick).set_of(block, self.cache.ways)
             tag = block
             if self.lost is not None:
                 lost = jnp.where(central, 0, pick(self.lost, brick))
                 tag = block + (lost.astype(int) << _block_bits(table))
             masks = (self.wanted | self.kept, self.kept, self.dropped)
             touches, keeps, drops = (now & (mask & here != 0) for mask in masks)
-            found, table = touch(table, Touch(tag, *place, touches, keeps, drops))
+            found, table = touch(table, Touch(tag, *set_and_share, touches, keeps, drops))
             return table, jnp.where(now & ~found, held & ~here, held), left & ~here, block, now
 
         def one_block(ahead, carry):
@@ -336,29 +336,29 @@ class _Visit(NamedTuple):
         return held, table
 
 
-def _together(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, Any]:
+def _together(table: Int[Array, "row run"], visit: _Visit) -> tuple[Any, Any]:
     """Apply the operations of all runs simultaneously, block by block. This is the fastest way on an accelerator."""
     return visit.of(table, partial(touched, visit.cache.ways))
 
 
-def _lane_by_lane(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, Any]:
+def _run_by_run(table: Int[Array, "row run"], visit: _Visit) -> tuple[Any, Any]:
     """Apply the operations of one run after the other.
 
     A CPU touches one block at a time in any case. In this order, no run waits for the longest request of the batch.
     """
 
-    def of_lane(lane, carry):
+    def of_run(run, carry):
         def made(carry):
             table, held = carry
             mine: _Visit = jax.tree.map(
-                lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, lane, 1, 1) if jnp.ndim(leaf) == 2 else leaf, visit
+                lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, run, 1, 1) if jnp.ndim(leaf) == 2 else leaf, visit
             )
-            found, table = mine.of(table, partial(touched_in, visit.cache.ways, lane))
-            return table, jax.lax.dynamic_update_slice(held, found, (lane * 0, lane))
+            found, table = mine.of(table, partial(touched_in, visit.cache.ways, run))
+            return table, jax.lax.dynamic_update_slice(held, found, (run * 0, run))
 
-        return jax.lax.cond(visit.count[0, lane] > 0, made, lambda carry: carry, carry)
+        return jax.lax.cond(visit.count[0, run] > 0, made, lambda carry: carry, carry)
 
-    table, held = jax.lax.fori_loop(0, table.shape[1], of_lane, (table, visit.wanted))
+    table, held = jax.lax.fori_loop(0, table.shape[1], of_run, (table, visit.wanted))
     return held, table
 
 
@@ -380,7 +380,7 @@ def _overlap(
     return (private.first < first + count) & (first < private.first + private.count)
 
 
-def blocks_held(cache: BrickLRU, private: CacheContents, lane: int = 0) -> list[np.ndarray]:
+def blocks_held(cache: BrickLRU, private: CacheContents, run: int = 0) -> list[np.ndarray]:
     """Return the blocks in the memory of each brick in one run.
 
     Parameters
@@ -389,7 +389,7 @@ def blocks_held(cache: BrickLRU, private: CacheContents, lane: int = 0) -> list[
         The cache.
     private : CacheContents
         Its private state.
-    lane : int
+    run : int
         Number of the run, by default 0.
 
     Returns
@@ -397,18 +397,18 @@ def blocks_held(cache: BrickLRU, private: CacheContents, lane: int = 0) -> list[
     list of ndarray
         The block numbers in each brick. All blocks of a central memory are in the first array.
     """
-    table = np.asarray(private.table).reshape(cache.sets, cache.ways, -1)[:, :, lane]
+    table = np.asarray(private.table).reshape(cache.sets, cache.ways, -1)[:, :, run]
     bits = _block_bits(table)
 
-    def of_lane(leaf) -> int:
+    def of_run(leaf) -> int:
         values = np.ravel(leaf)
-        return int(values[lane if values.size > 1 else 0])
+        return int(values[run if values.size > 1 else 0])
 
     found = []
     for brick in range(cache.bricks):
         memory = cache.memory(jnp.full((1, *np.shape(private.table)[1:]), brick, jnp.int32))
-        first, sets = of_lane(memory.first), of_lane(memory.sets(cache.ways))
-        held = table[first : first + sets].ravel() if brick == 0 or not of_lane(cache.central) else table[:0, 0]
-        now = 0 if private.lost is None or of_lane(cache.central) else of_lane(private.lost[brick])
+        first, sets = of_run(memory.first), of_run(memory.sets(cache.ways))
+        held = table[first : first + sets].ravel() if brick == 0 or not of_run(cache.central) else table[:0, 0]
+        now = 0 if private.lost is None or of_run(cache.central) else of_run(private.lost[brick])
         found.append(held[(held != EMPTY) & (held >> bits == now)] & (2**bits - 1))
     return found

@@ -77,14 +77,14 @@ def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *batch"], 
 def brought_to_front(stored: Int[Array, "way *batch"], touch: Touch):
     """Return whether the set `stored` holds the block, and the set after the operation."""
     way = row_index(stored.shape[0], stored)
-    place = min_row(jnp.where(stored == touch.block, way, stored.shape[0]))
-    found = place < stored.shape[0]
+    position = min_row(jnp.where(stored == touch.block, way, stored.shape[0]))
+    found = position < stored.shape[0]
     # Blocks in front of the block move back by one; blocks behind it stay. If the set does not hold the block, the last
     # block of the set is replaced.
-    front = (way <= jnp.minimum(place, touch.share - 1)) & touch.touched & (found | touch.inserts)
+    front = (way <= jnp.minimum(position, touch.share - 1)) & touch.touched & (found | touch.inserts)
     after = jnp.where(front, jnp.concatenate([touch.block, stored[:-1]]), stored)
     # Blocks behind a removed block move forward by one.
-    behind = (way >= place) & touch.drops
+    behind = (way >= position) & touch.drops
     return found, jnp.where(behind, jnp.concatenate([stored[1:], jnp.full_like(touch.block, EMPTY)]), after)
 
 
@@ -105,15 +105,15 @@ def one_by_one(ways: int, table: Int[Array, "row *batch"], touch: Touch):
     """
     grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
 
-    def one(lane, carry):
+    def one(run, carry):
         # The loop counter has 64 bits if addresses have 64 bits.
-        lane = lane.astype(touch.row.dtype)
-        here = (lane * 0, lane)
+        run = run.astype(touch.row.dtype)
+        here = (run * 0, run)
         mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, here, (1, 1)), touch)
 
         def made(carry):
             grid, held = carry
-            found, grid = touched_in(ways, lane, grid, mine)
+            found, grid = touched_in(ways, run, grid, mine)
             return grid, jax.lax.dynamic_update_slice(held, found, here)
 
         return jax.lax.cond((mine.touched | mine.drops)[0, 0], made, lambda carry: carry, carry)
@@ -122,9 +122,9 @@ def one_by_one(ways: int, table: Int[Array, "row *batch"], touch: Touch):
     return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
 
 
-def touched_in(ways: int, lane: Int[Array, ""], table: Int[Array, "row lane"], touch: Touch):
-    """Return whether the table of run `lane` holds the block, and all tables after the operation on this run."""
-    corner = (touch.row[0, 0], lane.astype(touch.row.dtype))
+def touched_in(ways: int, run: Int[Array, ""], table: Int[Array, "row run"], touch: Touch):
+    """Return whether the table of run `run` holds the block, and all tables after the operation on this run."""
+    corner = (touch.row[0, 0], run.astype(touch.row.dtype))
     found, after = brought_to_front(jax.lax.dynamic_slice(table, corner, (ways, 1)), touch)
     changes = touch.touched | touch.drops
     return found & changes, jax.lax.dynamic_update_slice(table, after, corner)

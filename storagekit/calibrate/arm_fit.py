@@ -103,13 +103,13 @@ def fit_arm(moves: Moves, guess: Float[ndarray, "distance"], revolution: float) 
     columns, counts = _columns(moves, knots, scale)
     others = {"still_read": guess[1] / 2, "still_write": guess[1] / 2, "switched": guess[1], "settle": 0.0}
     kept = [name for name in others if counts[name] >= FEWEST]
-    told = sum(columns[name] for name in others if name not in kept) + np.zeros(moves.wait.size) == 0
-    matrix = np.column_stack([columns["curve"], *(columns[name] for name in kept)])[told]
+    usable = sum(columns[name] for name in others if name not in kept) + np.zeros(moves.wait.size) == 0
+    matrix = np.column_stack([columns["curve"], *(columns[name] for name in kept)])[usable]
     first = guess[np.round(knots).astype(int)]
     rises = np.maximum(np.diff(first), 0.0)
     start = np.array([first[0], *rises, *(others[name] for name in kept)]) / revolution
     bounds = [(0.0, None)] * knots.size + [(-0.5, 1.0) if name == "settle" else (0.0, 1.0) for name in kept]
-    fit = WaitLikelihood(matrix, moves.wait[told] / revolution)
+    fit = WaitLikelihood(matrix, moves.wait[usable] / revolution)
     found, blur = _likeliest(fit, start, bounds, knots.size)
     value, spread = found * revolution, fit.covariance(found, blur) * revolution**2
     sums = np.tril(np.ones((knots.size, knots.size)))
@@ -117,13 +117,13 @@ def fit_arm(moves: Moves, guess: Float[ndarray, "distance"], revolution: float) 
     # The gaps between waits limit the precision of an edge: with two edges among n waits, it is R / n / sqrt(2).
     near = columns["curve"].sum(axis=0) - np.append(columns["curve"].sum(axis=0)[1:], 0.0)
     errors = np.hypot(np.sqrt(np.diag(sums @ spread[curve, curve] @ sums.T)), revolution / near / np.sqrt(2))
-    others_told = {}
+    estimates = {}
     for at, name in enumerate(kept, start=knots.size):
         error = np.hypot(np.sqrt(spread[at, at]), revolution / counts[name] / np.sqrt(2))
-        others_told[name] = Estimate(float(value[at]), float(error), counts[name])
+        estimates[name] = Estimate(float(value[at]), float(error), counts[name])
     return ArmFit(
         Knots(knots, sums @ value[curve], errors, scale),
-        **{name: others_told.get(name) for name in others},
+        **{name: estimates.get(name) for name in others},
         blur=blur * revolution,
     )
 

@@ -22,8 +22,8 @@ from storagekit.calibrate.measured_drive import buffered_service, measured_servi
 from storagekit.core.errors import InputError
 from storagekit.core.provenance import made_by
 from storagekit.core.units import MS
-from storagekit.drive import Drive, Electronics
-from storagekit.drive.electronics import electronics_facts
+from storagekit.drive import Drive, DriveController
+from storagekit.drive.controller import controller_facts
 from storagekit.workload.trace import RequestTrace
 
 # Probabilities of the quantiles by which distributions are compared.
@@ -45,17 +45,17 @@ SEGMENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 SWITCHES = ("ahead_on_hit", "stops_in_sector", "hits_written", "zero_latency_read", "zero_latency_write", "combines")
 
 
-class FittedElectronics(NamedTuple):
-    """Electronics that were fitted to a log.
+class FittedController(NamedTuple):
+    """Parameters of a controller that were fitted to a log.
 
-    electronics: the fitted parameters. table: a dataset with one entry for each fitted time (dimension `parameter`):
+    controller: the fitted parameters. table: a dataset with one entry for each fitted time (dimension `parameter`):
     its values before and after the fit (`start`, `fitted`), the `standard_error` of the fitted value, seconds (NaN if
     the log does not determine it), and whether the log determines it (`identified`). The attributes `demerit_start` and
     `demerit_fitted` are the demerit on the log before and after the fit, seconds. The attribute `changed` lists the
     settings of the buffer that the fit changed.
     """
 
-    electronics: Electronics
+    controller: DriveController
     table: xr.Dataset
 
     def __str__(self) -> str:
@@ -65,18 +65,18 @@ class FittedElectronics(NamedTuple):
         ]
         columns = (table[name].values for name in ("parameter", "start", "fitted", "standard_error", "identified"))
         for name, start, fitted, error, identified in zip(*columns, strict=True):
-            told = f" +- {error / MS:.4f} ms" if identified else " ms  not identified"
+            text = f" +- {error / MS:.4f} ms" if identified else " ms  not identified"
             was = f"  (was {start / MS:.4f})" if fitted != start else ", unchanged"
-            lines.append(f"{name:<32} {fitted / MS:9.4f}{told}{was}")
+            lines.append(f"{name:<32} {fitted / MS:9.4f}{text}{was}")
         was, is_now = (table.attrs[f"demerit_{name}"] / MS for name in ("start", "fitted"))
         return "\n".join([*lines, f"demerit on this log: {is_now:.3f} ms (was {was:.3f})"])
 
     def facts(self) -> dict[str, Any]:
-        """Return the field `electronics` of a drive file."""
-        return electronics_facts(self.electronics)
+        """Return the field `controller` of a drive file."""
+        return controller_facts(self.controller)
 
 
-def fit_electronics(trace: RequestTrace, drive: Drive, start: Electronics) -> FittedElectronics:
+def fit_controller(trace: RequestTrace, drive: Drive, start: DriveController) -> FittedController:
     """Fit controller, bus and buffer of a drive to a log that was measured on it.
 
     Parameters
@@ -85,12 +85,12 @@ def fit_electronics(trace: RequestTrace, drive: Drive, start: Electronics) -> Fi
         The log, measured with one outstanding request; `trace.measured_response` are its service times.
     drive : Drive
         Arm and platter, which the fit does not change.
-    start : Electronics
+    start : DriveController
         Initial values of the parameters.
 
     Returns
     -------
-    FittedElectronics
+    FittedController
         The fitted parameters.
 
     Raises
@@ -105,15 +105,15 @@ def fit_electronics(trace: RequestTrace, drive: Drive, start: Electronics) -> Fi
     the number of segments, and the switches of the buffer (SWITCHES). Standard errors come from PARTS parts of the log.
     """
     against = Distributions.of(trace, drive)
-    times, electronics = _fitted_times(trace, drive, start, against), start
+    times, controller = _fitted_times(trace, drive, start, against), start
     with tqdm(desc="buffers", unit="buffer", delay=2, leave=False) as bar:
         for _ in range(ROUNDS):
-            chosen = _chosen(trace, drive, times.electronics, against, bar.update)
-            if chosen.buffer == electronics.buffer:
+            chosen = _chosen(trace, drive, times.controller, against, bar.update)
+            if chosen.buffer == controller.buffer:
                 break
-            electronics = chosen
+            controller = chosen
             times = _fitted_times(trace, drive, chosen, against)
-    return FittedElectronics(times.electronics, _table(trace, drive, start, times))
+    return FittedController(times.controller, _table(trace, drive, start, times))
 
 
 class Distributions(NamedTuple):
@@ -159,7 +159,7 @@ class Distributions(NamedTuple):
         chance = np.sqrt(HEIGHTS * (1 - HEIGHTS) / members.sum(axis=1)[:, None])
         return cls(members, measured, np.hypot(chance * slope, FINEST))
 
-    def apart(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "class_height lane"]:
+    def apart(self, service: Float[ndarray, "request run"]) -> Float[ndarray, "class_height run"]:
         """Return the differences between modelled and measured quantiles, in standard deviations (`noise`)."""
         off = [
             (_at_heights(service[one]) - measured[:, None]) / noise[:, None]
@@ -167,7 +167,7 @@ class Distributions(NamedTuple):
         ]
         return np.concatenate(off)
 
-    def demerit(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "lane"]:
+    def demerit(self, service: Float[ndarray, "request run"]) -> Float[ndarray, "run"]:
         """Return the root mean square of the demerits of all classes, in seconds, weighted by numbers of requests."""
         far = self.apart(service).reshape(*self.noise.shape, -1) * self.noise[..., None]
         return np.sqrt(np.average((far**2).mean(axis=1), axis=0, weights=self.members.sum(axis=1)))
@@ -186,42 +186,42 @@ def _at_heights(times: Float[ndarray, "request *batch"]) -> Float[ndarray, "heig
 
 
 class Times(NamedTuple):
-    """Fitted times of the electronics, in seconds.
+    """Fitted times of the controller, in seconds.
 
-    electronics: all parameters. names: `group.field` of each fitted time. value, error: value and standard error of
+    controller: all parameters. names: `group.field` of each fitted time. value, error: value and standard error of
     each fitted time. identified: whether the log determines the time.
     """
 
-    electronics: Electronics
+    controller: DriveController
     names: tuple[str, ...]
     value: Float[ndarray, "time"]
     error: Float[ndarray, "time"]
     identified: Bool[ndarray, "time"]
 
 
-def _names(electronics: Electronics) -> tuple[str, ...]:
-    written = "write_hit" if electronics.buffer.writes_behind else "write_miss"
+def _names(controller: DriveController) -> tuple[str, ...]:
+    written = "write_hit" if controller.buffer.writes_behind else "write_miss"
     overheads = [
         f"overheads.{what}_after_{after}" for what in ("read_hit", "read_miss", written) for after in ("read", "write")
     ]
-    extra = ["extra.command", "extra.pause"] if electronics.extra else []
+    extra = ["extra.command", "extra.pause"] if controller.extra else []
     return (*overheads, "bus.read", "bus.write", *extra)
 
 
-def _with(electronics: Electronics, names: tuple[str, ...], values: Any) -> Electronics:
+def _with(controller: DriveController, names: tuple[str, ...], values: Any) -> DriveController:
     for name, value in zip(names, values, strict=True):
         group, field = name.split(".")
-        electronics = electronics._replace(**{group: getattr(electronics, group)._replace(**{field: value})})
-    return electronics
+        controller = controller._replace(**{group: getattr(controller, group)._replace(**{field: value})})
+    return controller
 
 
-def _values(electronics: Electronics, names: tuple[str, ...]) -> ndarray:
+def _values(controller: DriveController, names: tuple[str, ...]) -> ndarray:
     return np.array(
-        [getattr(getattr(electronics, group), field) for group, field in (name.split(".") for name in names)]
+        [getattr(getattr(controller, group), field) for group, field in (name.split(".") for name in names)]
     )
 
 
-def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against: Distributions) -> Times:
+def _fitted_times(trace: RequestTrace, drive: Drive, start: DriveController, against: Distributions) -> Times:
     """Return the times that bring the modelled distributions nearest to the log, with the buffer settings of `start`.
 
     If no fitted time differs from its initial value by more than CONTRADICTED standard errors, all initial values are
@@ -291,9 +291,9 @@ def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> nd
 
 
 def _chosen(
-    trace: RequestTrace, drive: Drive, electronics: Electronics, against: Distributions, tell: Callable[[], Any]
-) -> Electronics:
-    """Return the electronics with the buffer settings whose modelled distributions are nearest to the log.
+    trace: RequestTrace, drive: Drive, controller: DriveController, against: Distributions, notify: Callable[[], Any]
+) -> DriveController:
+    """Return the controller with the buffer settings whose modelled distributions are nearest to the log.
 
     Settings are tried one after the other. A change is kept only if it brings the distributions nearer to the whole log
     and to each half of the log.
@@ -302,15 +302,15 @@ def _chosen(
 
     halves = [against.part(half, took) for half in (slice(0, len(trace) // 2), slice(len(trace) // 2, None))]
 
-    def distance(facts: dict[str, Any]) -> Float[ndarray, "part lane"]:
+    def distance(facts: dict[str, Any]) -> Float[ndarray, "part run"]:
         """Return the demerit over the log, and over each half of the log, in seconds."""
-        tell()
-        service = buffered_service(trace, drive, electronics._replace(buffer=best._replace(**facts)))
+        notify()
+        service = buffered_service(trace, drive, controller._replace(buffer=best._replace(**facts)))
         return np.array([part.demerit(service) for part in (against, *halves)])
 
-    best = electronics.buffer
+    best = controller.buffer
     nearest = distance({})[:, 0]
-    for facts in _tried(electronics):
+    for facts in _tried(controller):
         if all(np.array_equal(getattr(best, name), value) for name, value in facts.items()):
             continue
         far = distance(facts)
@@ -320,12 +320,12 @@ def _chosen(
             best = best._replace(
                 **{name: int(np.ravel(value)[at]) if np.ndim(value) else value for name, value in facts.items()}
             )
-    return electronics._replace(buffer=best)
+    return controller._replace(buffer=best)
 
 
-def _tried(electronics: Electronics) -> Iterator[dict[str, Any]]:
+def _tried(controller: DriveController) -> Iterator[dict[str, Any]]:
     """Yield alternative settings of the buffer, in order. Each entry of an array is simulated in a separate run."""
-    buffer = electronics.buffer
+    buffer = controller.buffer
     amounts = np.array([amount for amount in AMOUNTS if amount <= buffer.sectors])
     for mode in (3, 2, 1):
         yield {"read_ahead": mode, "most_ahead": amounts}
@@ -337,10 +337,10 @@ def _tried(electronics: Electronics) -> Iterator[dict[str, Any]]:
         yield {"segments": count}
 
 
-def _table(trace: RequestTrace, drive: Drive, start: Electronics, times: Times) -> xr.Dataset:
+def _table(trace: RequestTrace, drive: Drive, start: DriveController, times: Times) -> xr.Dataset:
     took = measured_service(trace, drive)
-    before, after = (demerit(buffered_service(trace, drive, one)[:, 0], took) for one in (start, times.electronics))
-    facts = [(name, getattr(start.buffer, name), value) for name, value in times.electronics.buffer._asdict().items()]
+    before, after = (demerit(buffered_service(trace, drive, one)[:, 0], took) for one in (start, times.controller))
+    facts = [(name, getattr(start.buffer, name), value) for name, value in times.controller.buffer._asdict().items()]
     changed = [f"{name} {now} (was {was})" for name, was, now in facts if was != now]
     seconds = {"units": "s"}
     return xr.Dataset(

@@ -189,10 +189,10 @@ def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: f
             ("bus sector", bus, spindle.bus_error, known, turning if known else "no reads of different sizes"),
         ]
 
-    def row(name: str, value: float, told: Estimate | None, missing: str) -> tuple:
-        if told is None:
+    def row(name: str, value: float, estimate: Estimate | None, missing: str) -> tuple:
+        if estimate is None:
             return name, value, np.nan, False, kept + missing
-        return name, value, told.error, True, f"from {told.requests} requests"
+        return name, value, estimate.error, True, f"from {estimate.requests} requests"
 
     apart = "" if spindle else " (only reads far from earlier requests are used)"
     rows += [

@@ -13,7 +13,7 @@ from storagekit.calibrate.demerit import demerit
 from storagekit.core import units
 from storagekit.core.errors import InputError
 from storagekit.core.provenance import made_by
-from storagekit.drive import Arm, Drive, Electronics, OneKind, Target
+from storagekit.drive import Arm, Drive, DriveController, OneKind, Target
 from storagekit.drive.buffer import BufferMemory, BufferRequest, BufferSegments, serve
 from storagekit.workload.trace import RequestTrace
 
@@ -52,13 +52,13 @@ class Controller(NamedTuple):
     write: float = 0.0
 
     @classmethod
-    def of(cls, electronics: Electronics) -> "Controller":
-        """Return the bus time and the overheads of read misses from the electronics of a drive.
+    def of(cls, controller: DriveController) -> "Controller":
+        """Return the bus time and the overheads of read misses from the controller of a drive.
 
         `write` is 0, because the overhead of a write depends on write-behind, which is not modelled here.
         """
-        overheads = electronics.overheads
-        return cls(electronics.bus.read, overheads.read_miss_after_read, overheads.read_miss_after_write)
+        overheads = controller.overheads
+        return cls(controller.bus.read, overheads.read_miss_after_read, overheads.read_miss_after_write)
 
 
 class MeasuredAccess(NamedTuple):
@@ -127,7 +127,7 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
     return _beside(trace, drive, parts, controller._asdict())
 
 
-def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics) -> xr.Dataset:
+def buffered_stream(trace: RequestTrace, drive: Drive, controller: DriveController) -> xr.Dataset:
     """Simulate a stream that was measured on a real drive, with the model of this drive and its buffer.
 
     The model has controller, bus and buffer (`storagekit.drive.buffer`): hits, read-ahead and write-behind.
@@ -138,7 +138,7 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
         The stream, measured with one outstanding request.
     drive : Drive
         Arm and platter.
-    electronics : Electronics
+    controller : DriveController
         Controller, bus and buffer.
 
     Returns
@@ -158,16 +158,18 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
     The arm starts on cylinder 0.
     """
     measured = _measured(trace, drive)
-    service = buffered_service(trace, drive, electronics)[:, 0]
-    buffer = electronics.buffer
+    service = buffered_service(trace, drive, controller)[:, 0]
+    buffer = controller.buffer
     size = f"{buffer.segments} segment{'s' if buffer.segments > 1 else ''} of {buffer.sectors} sectors"
     model = f"arm and platter, controller and bus, and a buffer of {size}: hits, read-ahead"
     model += " and write-behind" if buffer.writes_behind else "; writes complete on the platter"
     return _beside(trace, drive, {"measured": measured, "service": service}, {"model": model})
 
 
-def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics) -> Float[np.ndarray, "request lane"]:
-    """Return the service times of a stream in the model of `buffered_stream`, for one or more sets of electronics.
+def buffered_service(
+    trace: RequestTrace, drive: Drive, controller: DriveController
+) -> Float[np.ndarray, "request run"]:
+    """Return the service times of a stream in the model of `buffered_stream`, for one or more controllers.
 
     Parameters
     ----------
@@ -175,7 +177,7 @@ def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics
         The stream, measured with one outstanding request.
     drive : Drive
         Arm and platter.
-    electronics : Electronics
+    controller : DriveController
         Controller, bus and buffer. Each time, and `most_ahead`, is a number or an array with one number for each run.
 
     Returns
@@ -188,11 +190,11 @@ def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics
     InputError
         If the trace has several outstanding requests, or the drive cannot have a buffer.
     """
-    buffer = electronics.buffer._replace(most_ahead=np.asarray(electronics.buffer.most_ahead, np.int32))
-    electronics = jax.tree.map(_single, electronics._replace(buffer=buffer))
-    _, *batch = np.broadcast_shapes((1, 1), *(leaf.shape for leaf in jax.tree.leaves(electronics) if np.ndim(leaf)))
+    buffer = controller.buffer._replace(most_ahead=np.asarray(controller.buffer.most_ahead, np.int32))
+    controller = jax.tree.map(_single, controller._replace(buffer=buffer))
+    _, *batch = np.broadcast_shapes((1, 1), *(leaf.shape for leaf in jax.tree.leaves(controller) if np.ndim(leaf)))
     taken = _through_buffer(
-        BufferSegments(drive, electronics), _requests(trace, drive), _narrow(thinks(trace)), tuple(batch)
+        BufferSegments(drive, controller), _requests(trace, drive), _narrow(thinks(trace)), tuple(batch)
     )
     return np.asarray(taken, float)
 
@@ -372,8 +374,8 @@ def _through(drive: OneKind, accesses: MeasuredAccess) -> tuple[Array, Array, Ar
         service = access.before + positioning.total + access.crossing
         # Separate terms: the rounded sum would lose the fraction of a turn after a long pause.
         phase = phase + drive.drift(service) + drive.drift(access.think)
-        told = (access.before + positioning.seek, positioning.rotation, access.crossing)
-        return (access.target.end, phase - jnp.floor(phase)), told
+        times = (access.before + positioning.seek, positioning.rotation, access.crossing)
+        return (access.target.end, phase - jnp.floor(phase)), times
 
     first = jax.tree.map(lambda column: column[0], accesses.target)
     start = (Arm(first.cylinder, first.head), jnp.float32(0))

@@ -9,26 +9,26 @@ import equinox as eqx
 import numpy as np
 import xarray as xr
 
-from storagekit.calibrate.controller_fit import FittedElectronics, fit_electronics
+from storagekit.calibrate.controller_fit import FittedController, fit_controller
 from storagekit.calibrate.drive_check import demerit_by_class
 from storagekit.calibrate.drive_fit import FittedDrive, fit_drive
 from storagekit.calibrate.measured_drive import Controller, buffered_stream, measured_stream
-from storagekit.drive import Drive, Electronics, facts_of
+from storagekit.drive import Drive, DriveController, facts_of
 from storagekit.workload.trace import RequestTrace
 
 
 class FittedLog(NamedTuple):
     """A drive that was fitted to a log.
 
-    drive: the drive, with fitted timing if `arm` is given. electronics: fitted parameters of controller, bus and
+    drive: the drive, with fitted timing if `arm` is given. controller: fitted parameters of controller, bus and
     buffer; None if these parameters were not known at the start. arm: the fit of arm and platter, or None. behind: the
     fit of controller, bus and buffer, or None. source: description of the origin.
     """
 
     drive: Drive
-    electronics: Electronics | None
+    controller: DriveController | None
     arm: FittedDrive | None
-    behind: FittedElectronics | None
+    behind: FittedController | None
     source: str
 
     def __str__(self) -> str:
@@ -37,10 +37,10 @@ class FittedLog(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """Return the fields of a drive file. Raise InputError if `facts_of` raises it."""
         known = facts_of(self.drive, self.source)
-        return known | ({"electronics": self.behind.facts()} if self.behind is not None else {})
+        return known | ({"controller": self.behind.facts()} if self.behind is not None else {})
 
 
-def fit_log(trace: RequestTrace, start: Drive, electronics: Electronics | None, keep_arm: bool = False) -> FittedLog:
+def fit_log(trace: RequestTrace, start: Drive, controller: DriveController | None, keep_arm: bool = False) -> FittedLog:
     """Fit a drive to a log that was measured on it.
 
     Parameters
@@ -49,7 +49,7 @@ def fit_log(trace: RequestTrace, start: Drive, electronics: Electronics | None, 
         The log, measured with one outstanding request.
     start : Drive
         Geometry and timing from which the fit begins.
-    electronics : Electronics or None
+    controller : DriveController or None
         Controller, bus and buffer from which the fit begins, if they are known.
     keep_arm : bool
         Whether to keep the timing of arm and platter. By default False, and `fit_drive` fits this timing.
@@ -62,32 +62,32 @@ def fit_log(trace: RequestTrace, start: Drive, electronics: Electronics | None, 
     Raises
     ------
     InputError
-        If `fit_drive` or `fit_electronics` raises it.
+        If `fit_drive` or `fit_controller` raises it.
 
     Notes
     -----
-    If both the drive and the electronics are fitted, the time before the arm moves belongs to the electronics, and the
+    If both the drive and the controller are fitted, the time before the arm moves belongs to the controller, and the
     overhead of the drive is 0.
     """
-    arm = None if keep_arm else fit_drive(trace, start, electronics and Controller.of(electronics))
+    arm = None if keep_arm else fit_drive(trace, start, controller and Controller.of(controller))
     drive, behind = start if arm is None else arm.drive, None
-    if electronics is not None:
+    if controller is not None:
         if arm is not None:
             drive = eqx.tree_at(lambda one: one.overhead, drive, np.zeros_like(drive.overhead))
-        behind = fit_electronics(trace, drive, electronics)
+        behind = fit_controller(trace, drive, controller)
     source = f"fitted to {trace.source.name}, on the geometry of {start.name}"
-    return FittedLog(drive, behind and behind.electronics, arm, behind, source)
+    return FittedLog(drive, behind and behind.controller, arm, behind, source)
 
 
-def judged(trace: RequestTrace, *drives: tuple[Drive, Electronics | None]) -> list[xr.Dataset]:
+def judged(trace: RequestTrace, *drives: tuple[Drive, DriveController | None]) -> list[xr.Dataset]:
     """Return the demerit of each of several drives on a log, see `demerit_by_class`.
 
     Parameters
     ----------
     trace : RequestTrace
         The log.
-    *drives : tuple of Drive and Electronics
-        Each drive, with its electronics, or None if they are not known.
+    *drives : tuple of Drive and DriveController
+        Each drive, with its controller, or None if it is not known.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def judged(trace: RequestTrace, *drives: tuple[Drive, Electronics | None]) -> li
     """
     return [
         demerit_by_class(
-            measured_stream(trace, drive) if electronics is None else buffered_stream(trace, drive, electronics)
+            measured_stream(trace, drive) if controller is None else buffered_stream(trace, drive, controller)
         )
-        for drive, electronics in drives
+        for drive, controller in drives
     ]

@@ -263,11 +263,11 @@ def _fitted_units(reads: Sequence[_Run]) -> tuple[int, float, list[str]]:
             "one, which does not show the largest rate; add a log with a higher iodepth"
         )
     most = min(_MOST_OUTSTANDING, max(one.outstanding for one in queued))
-    places = np.array([min(most, one.outstanding) - 1 for one in queued])
+    rows = np.array([min(most, one.outstanding) - 1 for one in queued])
     measured = np.log([one.mean for one in queued])
 
     def distance(share: float, units: float) -> float:
-        return float(((np.log(closed_responses(latency, share * latency, units, most)[places]) - measured) ** 2).sum())
+        return float(((np.log(closed_responses(latency, share * latency, units, most)[rows]) - measured) ** 2).sum())
 
     found = [minimize_scalar(distance, bounds=(1e-3, 1.0), args=(float(units),), method="bounded") for units in _UNITS]
     best = int(np.argmin([one.fun for one in found]))

@@ -1,7 +1,7 @@
 """Altair charts from Datasets. The package imports neither JAX nor the engine."""
 
-from storagekit.charts.live import Board as Board
 from storagekit.charts.live import ChoiceControl as ChoiceControl
+from storagekit.charts.live import Dashboard as Dashboard
 from storagekit.charts.live import Said as Said
 from storagekit.charts.live import Slider as Slider
 from storagekit.charts.live import StepsControl as StepsControl

@@ -56,16 +56,16 @@ def grouped(
     """
     rows = table(summary, side.factor)
     rows[colour] = rows[colour].astype(str)
-    rows["place"] = [(words or {}).get(one, f"{one}") for one in rows[group]]
+    rows["label"] = [(words or {}).get(one, f"{one}") for one in rows[group]]
     present = [name for name in palette if name in set(rows[colour])]
     rows["end"] = rows["high"]
     if paper is not None:
         points = (paper.sel({group: rows[group].to_xarray(), colour: rows[colour].to_xarray()}) * side.factor).values
         rows = rows.assign(paper=points, series="paper", end=np.fmax(rows["high"], points))
-    places = list(dict.fromkeys(rows["place"]))
+    labels = list(dict.fromkeys(rows["label"]))
     top = 1.12 * float(np.nanmax([*rows["mean"], *rows["end"]]))
     where = {
-        "x": alt.X("place:N", title=heading or None, sort=places, axis=alt.Axis(labelAngle=0)),
+        "x": alt.X("label:N", title=heading or None, sort=labels, axis=alt.Axis(labelAngle=0)),
         "xOffset": alt.XOffset(colour, type="nominal", sort=present),
     }
     shade = alt.Scale(domain=present, range=[palette[name] for name in present])
@@ -88,4 +88,4 @@ def grouped(
     if len(overloaded):
         none = alt.Chart(overloaded).mark_text(fontSize=10, angle=270, align="left", color="#777777")
         layers.append(none.encode(**where, y=alt.value(height - 4), text=alt.value("overloaded")))
-    return alt.layer(*layers).properties(width=width * len(places), height=height)
+    return alt.layer(*layers).properties(width=width * len(labels), height=height)

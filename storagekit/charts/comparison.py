@@ -38,10 +38,10 @@ def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
     drawn = alt.hconcat(*panels, spacing=36).resolve_scale(color="independent", shape="independent")
     seeds = summary.attrs.get("replications", 1)
     where = summary.attrs.get("trace")
-    told = f"The runs have {seeds} seeds. Whiskers are 95% intervals over the seeds." + (
+    caption = f"The runs have {seeds} seeds. Whiskers are 95% intervals over the seeds." + (
         f" The trace is {where.rsplit('/', 1)[-1]}." if where else ""
     )
-    return finished(drawn, "Response times of the schemes", _finding(summary, warned or []), told)
+    return finished(drawn, "Response times of the schemes", _finding(summary, warned or []), caption)
 
 
 def _finding(summary: xr.Dataset, warned: list[str]) -> str:
@@ -65,10 +65,10 @@ def _finding(summary: xr.Dataset, warned: list[str]) -> str:
 
 def _responses(summary: xr.Dataset, named: dict[str, str], order: list[str]) -> Layered:
     mean = _rows(summary.response, named, _MS).assign(figure="mean")
-    tails = _rows(summary.response_quantile, named, _MS)
-    tails["figure"] = [f"{100 * share:g}%" for share in tails["quantile"]]
+    quantiles = _rows(summary.response_quantile, named, _MS)
+    quantiles["figure"] = [f"{100 * share:g}%" for share in quantiles["quantile"]]
     figures = ["mean", *(f"{100 * share:g}%" for share in summary["quantile"].values)]
-    rows = pd.concat([mean, tails], ignore_index=True)
+    rows = pd.concat([mean, quantiles], ignore_index=True)
     shown = rows.loc[rows["mean"] > 0, :]
     ends = shown["mean"].to_numpy(float)
     scale = alt.Scale(type="log", domain=[0.8 * ends.min(), 1.25 * ends.max()], nice=False)

@@ -276,12 +276,12 @@ def _coloured(
         whole = all(float(value).is_integer() for value in rows[x])
         axis = side.axis or (_whole_numbers() if whole else alt.Axis())
         scale = side.scale or alt.Scale(zero=False, nice=False, padding=8)
-        place = alt.X(x, type="quantitative", title=side.title, axis=axis, scale=scale)
+        x_axis = alt.X(x, type="quantitative", title=side.title, axis=axis, scale=scale)
     else:
-        place = alt.X(x, type="nominal", title=side.title, sort=None, axis=side.axis or alt.Axis(labelAngle=0))
+        x_axis = alt.X(x, type="nominal", title=side.title, sort=None, axis=side.axis or alt.Axis(labelAngle=0))
     colours = alt.Scale(domain=list(present), range=[palette[name] for name in present])
     shade = alt.Color(colour, type="nominal", scale=colours, legend=_legend(legend))
-    return alt.Chart(rows).encode(x=place, color=shade)
+    return alt.Chart(rows).encode(x=x_axis, color=shade)
 
 
 def _height(side: AxisStyle, field: str = "mean") -> alt.Y:
@@ -345,9 +345,9 @@ def from_zero(highest: float) -> alt.Scale:
 def upright(at: float, words: str, side: Literal["left", "right"] = "left", drop: float = 2) -> Layered:
     """Return a thin vertical line at a position that the paper states, with its name `drop` pixels below the top."""
     base = alt.Chart(pd.DataFrame({"at": [at], "words": [words]})).encode(x="at:Q")
-    place = {"align": "right", "dx": -4} if side == "left" else {"align": "left", "dx": 4}
-    halo = base.mark_text(baseline="top", stroke="white", strokeWidth=3, **place)
-    name = base.mark_text(baseline="top", color=PAPER, **place)
+    alignment = {"align": "right", "dx": -4} if side == "left" else {"align": "left", "dx": 4}
+    halo = base.mark_text(baseline="top", stroke="white", strokeWidth=3, **alignment)
+    name = base.mark_text(baseline="top", color=PAPER, **alignment)
     rule = base.mark_rule(color=PAPER, strokeDash=[2, 3])
     return alt.layer(rule, *(text.encode(y=alt.value(drop), text="words") for text in (halo, name)))
 
@@ -357,7 +357,7 @@ def level(
     value: Finite,
     words: str,
     factor: Finite = 1.0,
-    place: Literal["above left", "below right"] = "above left",
+    position: Literal["above left", "below right"] = "above left",
 ) -> Layered:
     """Return a thin horizontal line across a panel at `value` multiplied by `factor`, with its name.
 
@@ -369,7 +369,7 @@ def level(
         Name of the line.
     factor : float
         Factor from the SI unit to the unit of the y axis, by default 1.
-    place : str
+    position : str
         Position of the name: "above left", the default, or "below right".
 
     Returns
@@ -383,7 +383,7 @@ def level(
         "above left": (0, {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2}),
         "below right": ("width", {"align": "right", "baseline": "top", "dx": -4, "dy": 3}),
     }
-    at, shift = ways[place]
+    at, shift = ways[position]
     text = alt.Chart(rows).mark_text(color=PAPER, **shift)
     return alt.layer(rule, text.encode(x=alt.value(at), y="level:Q", text="words"))
 
@@ -397,9 +397,9 @@ def named_points(
     """Return the paper's numbers as diamonds, each with its name on the given side, as a layer over lines."""
     rows = pd.DataFrame(said, columns=[x, "paper", "words"])
     base = alt.Chart(rows).encode(x=alt.X(x, title=titles[0]), y=alt.Y("paper", title=titles[1]), text="words")
-    place = {"align": "left", "dx": 7} if side == "right" else {"align": "right", "dx": -7}
-    halo = base.mark_text(fontSize=11, dy=-7, stroke="white", strokeWidth=3, **place)
-    words = base.mark_text(fontSize=11, dy=-7, color=PAPER, **place)
+    alignment = {"align": "left", "dx": 7} if side == "right" else {"align": "right", "dx": -7}
+    halo = base.mark_text(fontSize=11, dy=-7, stroke="white", strokeWidth=3, **alignment)
+    words = base.mark_text(fontSize=11, dy=-7, color=PAPER, **alignment)
     return alt.layer(halo, words, paper_points([(at, height) for at, height, _ in said], x, titles))
 
 
@@ -457,9 +457,9 @@ def bars(
     ]
     if said:
         dashes = pd.DataFrame({x: list(said), "paper": list(said.values()), "series": "paper"})
-        place = {"x": alt.X(x, type="nominal", sort=sort), "y": alt.Y("paper", title=titles[1])}
+        encoding = {"x": alt.X(x, type="nominal", sort=sort), "y": alt.Y("paper", title=titles[1])}
         tick = alt.Chart(dashes).mark_tick(thickness=3, width={"band": 0.8}, opacity=1)
-        layers.append(tick.encode(**place, fill=paper_fill(LYING)))
+        layers.append(tick.encode(**encoding, fill=paper_fill(LYING)))
     return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
 
 

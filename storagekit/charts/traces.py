@@ -5,14 +5,14 @@ from typing import Any
 
 import altair as alt
 
-from storagekit.charts.live import FilledBoard, Template
+from storagekit.charts.live import FilledDashboard, Template
 from storagekit.charts.theme import COLOURS, finished
 
 KINDS = {"reads": COLOURS[0], "writes": COLOURS[1]}
 _WIDE, _HIGH = 460, 110
 
 
-def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
+def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledDashboard:
     """Return three charts: arrivals over time, addresses over time, and sizes. Each separates reads from writes.
 
     Parameters
@@ -22,10 +22,10 @@ def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
 
     Returns
     -------
-    FilledBoard
+    FilledDashboard
         The charts, for a lab page.
     """
-    return FilledBoard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
+    return FilledDashboard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
 
 
 def overview(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> alt.TopLevelMixin:
@@ -45,8 +45,8 @@ def _drawing() -> alt.TopLevelMixin:
         x2="until:Q",
         color=colour,
     )
-    place = alt.Chart(alt.NamedData(name="places")).mark_circle(size=7, opacity=0.7)
-    place = place.encode(
+    offset = alt.Chart(alt.NamedData(name="offsets")).mark_circle(size=7, opacity=0.7)
+    offset = offset.encode(
         alt.X("at:Q", axis=time, scale=alt.Scale(nice=False, padding=0)),
         alt.Y("gb:Q", title="Address (GB)"),
         color=colour,
@@ -62,7 +62,7 @@ def _drawing() -> alt.TopLevelMixin:
         alt.Y("percent:Q", title="Requests (%)"),
         color=colour,
     )
-    panels = [one.properties(width=_WIDE, height=high) for one, high in ((rate, 80), (place, _HIGH), (size, 80))]
+    panels = [one.properties(width=_WIDE, height=high) for one, high in ((rate, 80), (offset, _HIGH), (size, 80))]
     return finished(
         alt.vconcat(*panels, spacing=10),
         "Arrivals, addresses and sizes",

@@ -14,7 +14,7 @@ from storagekit.cli.trace import Drive, Json, Latency, Scale, Schedule, Write, c
 from storagekit.cli.trace_options import (
     Depth,
     File,
-    MergedReading,
+    MergedTraceOptions,
     PlacedSelection,
     opened,
     reader_report,
@@ -70,7 +70,7 @@ def compare(
             help=(f"File for the result, in the format of its suffix ({', '.join(WRITTEN)}); repeatable."),
         ),
     ] = None,
-    reading: MergedReading,
+    options: MergedTraceOptions,
     selection: PlacedSelection,
     as_json: Json = False,
 ) -> None:
@@ -84,7 +84,7 @@ def compare(
 
     require_suffix(out, WRITTEN)
     names, arm = _names(schemes), load_drive(drive)
-    trace = opened(file, reading, selection)
+    trace = opened(file, options, selection)
     outline = outline_of(trace)
 
     def bricks(name: str, discipline):

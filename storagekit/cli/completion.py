@@ -31,7 +31,7 @@ def _pages() -> Iterable[str]:
     return [path.stem for home in (notebooks_path(), reproductions_path()) for path in sorted(home.glob("*.ipynb"))]
 
 
-def _boards() -> Iterable[str]:
+def _lab_pages() -> Iterable[str]:
     from storagekit.lab import PAGES
 
     return PAGES
@@ -69,5 +69,5 @@ A_DRIVE = (
 
 drives, papers, formats = _beginning(_drives), _beginning(_papers), _beginning(_formats)
 pages = _beginning(_pages)
-boards = _beginning(_boards)
+lab_pages = _beginning(_lab_pages)
 dispatchers, schedulers, writes = _beginning(_dispatchers), _beginning(_schedulers), _beginning(_writes)

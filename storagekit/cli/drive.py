@@ -14,7 +14,7 @@ from storagekit.core.errors import InputError
 
 if TYPE_CHECKING:
     from storagekit.calibrate.drive_figures import DatasheetFigures
-    from storagekit.drive import Drive, Electronics
+    from storagekit.drive import Drive, DriveController
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts, as PNG and SVG.")]
@@ -58,15 +58,15 @@ def join(app: typer.Typer) -> None:
 
 @drive_app.command("list")
 def list_(as_json: Json = False) -> None:
-    """List the drives of the package: capacity, geometry, seek, rates, and whether the electronics are known."""
+    """List the drives of the package: capacity, geometry, seek, rates, and whether the controller is known."""
     from storagekit.calibrate import figures
     from storagekit.drive import drive_names
 
     found = []
     for name in drive_names():
-        drive, electronics, words = _known(name)
+        drive, controller, words = _known(name)
         facts = _plain(figures(drive))
-        found.append({"drive": name, "name": drive.name, "electronics": electronics is not None} | facts | words)
+        found.append({"drive": name, "name": drive.name, "controller": controller is not None} | facts | words)
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -79,7 +79,7 @@ def list_(as_json: Json = False) -> None:
         "seek (ms)",
         "outer rate (MB/s)",
         "inner rate (MB/s)",
-        "electronics",
+        "controller",
         "name",
     )
     rows: list[tuple[str, ...]] = [
@@ -92,7 +92,7 @@ def list_(as_json: Json = False) -> None:
             f"{one['average_seek_ms']:.2f}",
             f"{one['outer_media_rate_bytes_per_s'] * _MB:.1f}",
             f"{one['inner_media_rate_bytes_per_s'] * _MB:.1f}",
-            "known" if one["electronics"] else "-",
+            "known" if one["controller"] else "-",
             one["name"],
         )
         for one in found
@@ -100,7 +100,8 @@ def list_(as_json: Json = False) -> None:
     print("\n".join(_aligned([heads, *rows], left={0, 8, 9})))
     print(
         "\nA GB is 10^9 bytes, a MB 10^6 bytes. seek: mean of a read over all pairs of cylinders. Rates are within a "
-        "track.\nelectronics: controller, bus and buffer. `storagekit drive show DRIVE` prints all values of a drive."
+        "track.\ncontroller: whether controller, bus and buffer are known. `storagekit drive show DRIVE` prints all "
+        "values of a drive."
     )
 
 
@@ -115,13 +116,13 @@ def show(
 ) -> None:
     """Print the data of a drive with its zones, or of an SSD; with --charts DIR, also draw seek curve and zones."""
     from storagekit.calibrate import figures, seek_curve, zone_map
-    from storagekit.drive.electronics import electronics_facts
+    from storagekit.drive.controller import controller_facts
     from storagekit.drive.ssd_sheet import is_ssd
 
     if is_ssd(drive):
         _show_ssd(drive, charts, as_json)
         return
-    model, electronics, words = _known(drive)
+    model, controller, words = _known(drive)
     found, zones = figures(model), zone_map(model)
     written: list[str] = []
     if charts is not None:
@@ -133,11 +134,11 @@ def show(
     if as_json:
         listed = {name: zones[name].values.tolist() for name in zones}
         per_zone = [dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)]
-        told: dict[str, Any] = {"name": model.name} | words | _plain(found) | {"zones": per_zone}
-        told["electronics"] = None if electronics is None else electronics_facts(electronics)
-        print(json.dumps(told | {"charts": written}, indent=1))
+        facts: dict[str, Any] = {"name": model.name} | words | _plain(found) | {"zones": per_zone}
+        facts["controller"] = None if controller is None else controller_facts(controller)
+        print(json.dumps(facts | {"charts": written}, indent=1))
         return
-    print("\n".join([model.name, *_lines(found), "", *_electronics_lines(electronics), "", *_zone_lines(zones)]))
+    print("\n".join([model.name, *_lines(found), "", *_controller_lines(controller), "", *_zone_lines(zones)]))
     for label, text in words.items():
         print("", fill(f"{label}: {text}", 110, subsequent_indent="  "), sep="\n")
     _say_written(written)
@@ -164,9 +165,9 @@ def check(
     from storagekit.calibrate.measured_drive import buffered_stream, measured_stream
     from storagekit.workload.trace import read
 
-    model, electronics, _ = _known(drive)
+    model, controller, _ = _known(drive)
     requests = read(trace, form)
-    stream = buffered_stream(requests, model, electronics) if electronics else measured_stream(requests, model)
+    stream = buffered_stream(requests, model, controller) if controller else measured_stream(requests, model)
     found = demerit_by_class(stream)
     written: list[str] = []
     if charts is not None:
@@ -175,8 +176,8 @@ def check(
         key = f"{trace.name.partition('.')[0]}_service_times"
         written = _written(charts, {key: draw.service_times(distributions(stream))})
     if as_json:
-        told = {"trace": stream.attrs["trace"], "drive": stream.attrs["drive"], "model": modelled(stream)}
-        print(json.dumps(told | {"classes": _classes(found), "charts": written}, indent=1))
+        facts = {"trace": stream.attrs["trace"], "drive": stream.attrs["drive"], "model": modelled(stream)}
+        print(json.dumps(facts | {"classes": _classes(found), "charts": written}, indent=1))
         return
     print(f"{stream.attrs['trace']}, simulated with the model of {stream.attrs['drive']}")
     print(fill(f"model: {modelled(stream)}", 110, subsequent_indent="  "), end="\n\n")
@@ -218,18 +219,18 @@ def fit(
     from storagekit.workload.trace import read
 
     _require_writable(out)
-    model, electronics, _ = _known(start)
-    if keep_arm and electronics is None:
+    model, controller, _ = _known(start)
+    if keep_arm and controller is None:
         raise InputError(
-            f"--keep-arm: the electronics of {start!r} are unknown; omit --keep-arm, or give another --start"
+            f"--keep-arm: the controller of {start!r} is unknown; omit --keep-arm, or give another --start"
         )
     requests = read(trace, form)
     half = len(requests) // 2
-    fitted = fit_log(requests.take(slice(0, half)) if judge else requests, model, electronics, keep_arm)
+    fitted = fit_log(requests.take(slice(0, half)) if judge else requests, model, controller, keep_arm)
     print(fitted)
     _write_facts(out, fitted.facts())
     if judge:
-        found = judged(requests.take(slice(half, None)), (model, electronics), (fitted.drive, fitted.electronics))
+        found = judged(requests.take(slice(half, None)), (model, controller), (fitted.drive, fitted.controller))
         print(
             "\nsecond half of the trace, with the initial and the fitted model:",
             *_check_lines(found[0]),
@@ -317,26 +318,26 @@ def _show_ssd(name: str, charts: Path | None, as_json: bool) -> None:
     print("\n".join(_aligned(rows, left={0})))
 
 
-def _known(drive: str) -> "tuple[Drive, Electronics | None, dict[str, str]]":
-    """Return a drive, its electronics if they are known, and the sources and assumptions of its facts."""
-    from storagekit.drive import drive_facts, known_electronics, load_drive
+def _known(drive: str) -> "tuple[Drive, DriveController | None, dict[str, str]]":
+    """Return a drive, its controller if it is known, and the sources and assumptions of its facts."""
+    from storagekit.drive import drive_facts, known_controller, load_drive
 
     model, facts = load_drive(drive), drive_facts(drive)
-    return model, known_electronics(drive), {name: str(facts[name]) for name in ("source", "assumed") if name in facts}
+    return model, known_controller(drive), {name: str(facts[name]) for name in ("source", "assumed") if name in facts}
 
 
 def _plain(found: "DatasheetFigures") -> dict[str, float]:
     """Return the data-sheet values by names that include their units."""
     ms = {"revolution", "track_seek", "average_seek", "full_seek", "head_switch", "write_settle", "overhead"}
-    told = {}
+    figures = {}
     for name, value in found._asdict().items():
         if name == "capacity":
-            told["capacity_bytes"] = value
+            figures["capacity_bytes"] = value
         elif name.endswith("_rate"):
-            told[f"{name}_bytes_per_s"] = value
+            figures[f"{name}_bytes_per_s"] = value
         else:
-            told[f"{name}_ms" if name in ms else name] = value * _MS if name in ms else value
-    return told
+            figures[f"{name}_ms" if name in ms else name] = value * _MS if name in ms else value
+    return figures
 
 
 def _lines(found: "DatasheetFigures") -> list[str]:
@@ -346,14 +347,14 @@ def _lines(found: "DatasheetFigures") -> list[str]:
     ]
 
 
-def _electronics_lines(electronics: "Electronics | None") -> list[str]:
-    from storagekit.drive.electronics import electronics_facts
+def _controller_lines(controller: "DriveController | None") -> list[str]:
+    from storagekit.drive.controller import controller_facts
 
-    if electronics is None:
+    if controller is None:
         return ["controller, bus and buffer: unknown"]
     lines = []
     titles = {"overheads": "controller", "extra_disconnect": "extra disconnect of writes"}
-    for group, fields in electronics_facts(electronics).items():
+    for group, fields in controller_facts(controller).items():
         lines.append(f"{titles.get(group, group)}:")
         for field, value in fields.items():
             unit = "ms" if field.endswith("_ms") else ""
@@ -402,15 +403,15 @@ def _zone_lines(zones) -> list[str]:
 
 def _classes(found) -> dict[str, dict[str, float | int | None]]:
     """Return the values that `check` prints for each class of requests. Times are in ms."""
-    told = {}
+    facts = {}
     for kind in found.kind.values.tolist():
         one = found.sel(kind=kind)
         times = {f"{name}_ms": float(one[name]) * _MS for name in ("measured", "modelled", "demerit")}
         numbers = times | {"share_of_mean": float(one.share)}
-        told[kind] = {"requests": int(one.requests)} | {
+        facts[kind] = {"requests": int(one.requests)} | {
             name: None if math.isnan(value) else value for name, value in numbers.items()
         }
-    return told
+    return facts
 
 
 def _check_lines(found) -> list[str]:

@@ -10,7 +10,7 @@ from storagekit.cli import completion
 from storagekit.core.errors import InputError
 
 # the names in `storagekit.lab.PAGES`; they are repeated here so that help does not wait for the import of that package
-BOARDS = "tour, striping, sessions, array, sr_array, protocol, adaptive, trace, own_drive, fair, bound or failure"
+LAB_PAGES = "tour, striping, sessions, array, sr_array, protocol, adaptive, trace, own_drive, fair, bound or failure"
 
 
 def join(app: typer.Typer) -> None:
@@ -20,7 +20,7 @@ def join(app: typer.Typer) -> None:
 
 def export(
     page: Annotated[
-        str, typer.Argument(metavar="PAGE", help=f"Page to export: {BOARDS}.", autocompletion=completion.boards)
+        str, typer.Argument(metavar="PAGE", help=f"Page to export: {LAB_PAGES}.", autocompletion=completion.lab_pages)
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML file to write; by default PAGE.html.")] = None,
 ) -> None:

@@ -48,15 +48,15 @@ def find(page: str, folder: Path, pages: list[str]) -> str:
     The folder and the suffix of `page` are optional. Raises InputError if there is no such notebook.
     """
     wanted = page.removesuffix(".ipynb")
-    for name in (wanted, f"{PAPERS}/{wanted}", _with_board(wanted)):
+    for name in (wanted, f"{PAPERS}/{wanted}", _with_page(wanted)):
         if name in pages:
             return f"{name}.ipynb"
     raise InputError(f"page {page[:60]!r}: not in {str(folder)!r}; give one of {', '.join(pages)}")
 
 
-def _with_board(board: str) -> str | None:
-    """Return the name of the package's notebook that opens the lab page `board`; None if there is none."""
-    opens = re.compile(rf'lab\.open\(\s*"{re.escape(board)}"')
+def _with_page(lab_page: str) -> str | None:
+    """Return the name of the package's notebook that opens the lab page `lab_page`; None if there is none."""
+    opens = re.compile(rf'lab\.open\(\s*"{re.escape(lab_page)}"')
     for name, path in _shipped().items():
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         if any(opens.search("".join(cell["source"])) for cell in cells):
@@ -66,7 +66,7 @@ def _with_board(board: str) -> str | None:
 
 def _shipped() -> dict[str, Path]:
     homes = (("", notebooks_path()), (f"{PAPERS}/", reproductions_path()))
-    return {f"{place}{path.stem}": path for place, home in homes for path in sorted(home.glob("*.ipynb"))}
+    return {f"{folder}{path.stem}": path for folder, home in homes for path in sorted(home.glob("*.ipynb"))}
 
 
 def _pages(folder: Path) -> list[str]:

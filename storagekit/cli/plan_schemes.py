@@ -444,11 +444,11 @@ def _domain_failures(given: SimpleNamespace) -> dict[str, Any]:
     from storagekit.faults import Failures
 
     found = {}
-    for kind, places in (("node", given.nodes), ("rack", given.racks)):
+    for kind, domains in (("node", given.nodes), ("rack", given.racks)):
         annual = getattr(given, f"{kind}_afr")
         if annual is None:
             continue
-        if given.afr is None or places is None:
+        if given.afr is None or domains is None:
             raise InputError(f"--{kind}-afr without --afr or --{kind}s: give both too")
         if given.buy_next or given.instead or given.cache:
             raise InputError(
@@ -482,7 +482,7 @@ def _report(answer, more: Mapping[str, Callable], check: int, charts: Path | Non
         drawn = [] if charts is None else _drawn(answer, checked, charts)
     finally:
         # the answer is printed even if the check or the chart fails
-        _tell(answer, parts | {"check": checked}, drawn, as_json)
+        _print_answer(answer, parts | {"check": checked}, drawn, as_json)
 
 
 def _durable(answer, annual: float, **others: Any):
@@ -542,7 +542,7 @@ def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | N
     return None if name is None else known[one_of(*known)(what, name)]
 
 
-def _tell(answer, parts: Mapping, drawn: list[str], as_json: bool) -> None:
+def _print_answer(answer, parts: Mapping, drawn: list[str], as_json: bool) -> None:
     if as_json:
         more = {name: part.to_dict() if part else None for name, part in parts.items()}
         print(json.dumps(answer.to_dict() | more | {"charts": drawn}, indent=1))

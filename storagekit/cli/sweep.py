@@ -63,8 +63,8 @@ def sweep(
         )
     target = Path(f"{file.stem}.nc") if out is None else out
     _make_room(target)
-    with _defined(file) as told, _client(workers, scheduler_file) as client:
-        data = run(**told, store=store, client=client)
+    with _defined(file) as definition, _client(workers, scheduler_file) as client:
+        data = run(**definition, store=store, client=client)
     _write(data, target)
     rows = _rows(data)
     if as_json:
@@ -104,21 +104,21 @@ def _defined(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _taken(file: Path, module: ModuleType) -> dict[str, Any]:
-    told = {name: getattr(module, name) for name in _KNOWN if hasattr(module, name)}
+    definition = {name: getattr(module, name) for name in _KNOWN if hasattr(module, name)}
     for name in _NEEDED:
-        if name not in told:
+        if name not in definition:
             raise InputError(f"{file}: `{name}` is not defined; define a function `build` and a dictionary `axes`")
-    if not callable(told["build"]) or not isinstance(told["axes"], dict):
+    if not callable(definition["build"]) or not isinstance(definition["axes"], dict):
         raise InputError(
             f"{file}: `build` must be a function, and `axes` a dictionary from names of its parameters to lists"
         )
     for name in _NUMBERS:
-        if not isinstance(told.get(name, 0), int | float):
+        if not isinstance(definition.get(name, 0), int | float):
             raise InputError(
-                f"{file}: `{name}` is a {type(told[name]).__name__}, but this name is reserved for a number; use "
+                f"{file}: `{name}` is a {type(definition[name]).__name__}, but this name is reserved for a number; use "
                 "another name"
             )
-    return told
+    return definition
 
 
 @contextmanager
@@ -180,10 +180,10 @@ def _rows(data: "xr.Dataset") -> list[dict[str, Any]]:
     from storagekit.simulation import interval
 
     shown = data[["request_rate", "response", "throughput"]]
-    told = interval(shown).stack(point=_axes(data)) if _axes(data) else interval(shown).expand_dims("point")
+    points = interval(shown).stack(point=_axes(data)) if _axes(data) else interval(shown).expand_dims("point")
     rows = []
-    for number in range(told.sizes["point"]):
-        one = told.isel(point=number)
+    for number in range(points.sizes["point"]):
+        one = points.isel(point=number)
         row = {name: _word(one[name].values[()]) for name in _axes(data)}
         for name, called, factor in (
             ("request_rate", "requests_per_second", 1),

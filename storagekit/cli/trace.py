@@ -15,10 +15,10 @@ from storagekit.cli.charts import CHARTS, require_suffix, save_chart
 from storagekit.cli.trace_options import (
     Depth,
     File,
-    MergedReading,
+    MergedTraceOptions,
     PlacedSelection,
-    Reading,
     Selection,
+    TraceOptions,
     reader_report,
     remarks,
     say_if_wrapped,
@@ -66,7 +66,7 @@ def join(app: typer.Typer) -> None:
 @trace_options
 def info(
     file: File,
-    reading: MergedReading,
+    options: MergedTraceOptions,
     selection: Selection,
     out: Annotated[
         list[Path] | None,
@@ -88,7 +88,7 @@ def info(
     require_suffix(out, CHARTS)
     summary, overview = Summary(), Overview()
     last = None
-    for last in streamed(file, reading, selection):
+    for last in streamed(file, options, selection):
         summary.add(last)
         overview.add(last)
     assert last is not None
@@ -129,12 +129,12 @@ def _print_characteristics(found: dict, devices: dict[str, dict[str, float]]) ->
 def convert(
     file: File,
     target: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Parquet file to write.")],
-    reading: Reading,
+    options: TraceOptions,
 ) -> None:
     """Convert a trace to a Parquet file, which every command reads many times faster."""
     from storagekit.workload.trace import convert as run
 
-    source = run(file, target, **reading.arguments())
+    source = run(file, target, **options.arguments())
     for line in remarks(source):
         say(line)
     print(target)
@@ -180,7 +180,7 @@ class Bricks:
             SPAN("detection", self.detection)
             if not self.stop:
                 raise InputError("--detection without --stop: give the brick that stops too, as in --stop 0=1000-2000")
-        self._condition()
+        self._faults()
 
     def system(self, drive, schedule, slots: int, service: Callable):
         """Return the system. service: function of the speeds of the bricks that returns their mean service times."""
@@ -188,7 +188,7 @@ class Bricks:
         from storagekit.engine import System
         from storagekit.placement import Replicas
 
-        condition, speeds = self._condition()
+        faults, speeds = self._faults()
         return System(
             drive,
             Replicas(self.replicas),
@@ -196,13 +196,13 @@ class Bricks:
             schedule,
             chosen("write", self.write, writes())(),
             cache=_memory(self.cache_mb, self.replicas, self.dispatch) if self.cache_mb else None,
-            condition=condition,
+            faults=faults,
             drives=self.replicas,
             slots=slots,
         )
 
-    def _condition(self):
-        return _condition(self.slow or [], self.stop or [], self.detection, self.replicas)
+    def _faults(self):
+        return _faults(self.slow or [], self.stop or [], self.detection, self.replicas)
 
 
 @trace_options
@@ -233,7 +233,7 @@ def replay(
             "--sequential", help="Simulate one request after the other, even if the trace is long (sk.replay)."
         ),
     ] = False,
-    reading: MergedReading,
+    options: MergedTraceOptions,
     selection: PlacedSelection,
     as_json: Json = False,
 ) -> None:
@@ -252,7 +252,7 @@ def replay(
     model = load_buffered(drive) if buffered else arm
     discipline = chosen("schedule", schedule, schedulers())()
     bricks.require_valid()
-    trace = stored(file, reading, selection)
+    trace = stored(file, options, selection)
     outline = outline_of(trace)
     if layout is not None:
         system = array_of(model, layout, discipline, outline.largest, slots)
@@ -271,12 +271,12 @@ def dispatcher_of(name: str, latency: float, speeds: list[float], service: Calla
     """
     from storagekit.cli.catalogue import dispatchers
 
-    told = {
+    arguments = {
         "dsptf": lambda: (latency,),
         "weighted-hashing": lambda: (speeds,),
         "least-completion": lambda: (service(),),
     }
-    return chosen("dispatch", name, dispatchers())(*told.get(name, tuple)())
+    return chosen("dispatch", name, dispatchers())(*arguments.get(name, tuple)())
 
 
 def service_of(drive, size: float, speeds: list[float]) -> tuple[float, ...]:
@@ -297,7 +297,7 @@ def _memory(cache_mb: float, bricks: int, dispatch: str):
     return BrickLRU.sized(cache_mb * MB, bricks=max(bricks, 1), central=int(dispatch == "central"))
 
 
-def _condition(slow: list[str], stop: list[str], detection: float | None, bricks: int):
+def _faults(slow: list[str], stop: list[str], detection: float | None, bricks: int):
     """Return the faults that --slow, --stop and --detection describe, and the speed of each brick."""
     from storagekit.faults import FaultSchedule, Slowdown, outage
 

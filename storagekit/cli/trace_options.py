@@ -1,6 +1,6 @@
 """Options of the commands that read a trace, and the reading with them.
 
-The fields of `Reading`, `Selection` and their subclasses are options. A command with a parameter of one of these classes
+The fields of `TraceOptions`, `Selection` and their subclasses are options. A command with a parameter of one of these classes
 and the decorator `trace_options` has them all.
 """
 
@@ -83,7 +83,7 @@ Depth = Annotated[
 
 
 @dataclass(frozen=True)
-class Reading:
+class TraceOptions:
     """How a command reads a trace."""
 
     format: Format = None
@@ -93,11 +93,11 @@ class Reading:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `workload.trace.read` and `convert`."""
-        return {field.name: getattr(self, field.name) for field in fields(Reading)}
+        return {field.name: getattr(self, field.name) for field in fields(TraceOptions)}
 
 
 @dataclass(frozen=True)
-class MergedReading(Reading):
+class MergedTraceOptions(TraceOptions):
     """How a command reads a trace of one or several files."""
 
     more: More = None
@@ -229,38 +229,38 @@ def trace_options(command: Callable) -> Callable:
     return run
 
 
-def opened(file: Path, reading: MergedReading, selection: PlacedSelection) -> "RequestTrace":
+def opened(file: Path, options: MergedTraceOptions, selection: PlacedSelection) -> "RequestTrace":
     """Read a trace, select its requests, and print the remarks of the reader on standard error."""
     from storagekit.workload.trace import read
 
-    trace = selection.of(read(reading.paths(file), **reading.arguments()))
+    trace = selection.of(read(options.paths(file), **options.arguments()))
     trace = trace.compacted() if selection.compact else trace
     for line in remarks(trace.source):
         say(line)
     return trace
 
 
-def stored(file: Path, reading: MergedReading, selection: PlacedSelection) -> "RequestTrace | TraceFile":
+def stored(file: Path, options: MergedTraceOptions, selection: PlacedSelection) -> "RequestTrace | TraceFile":
     """Return a trace that stays in its file. Several files, and a pipe, are read into memory as by `opened`."""
     from storagekit.workload.trace import TraceFile
 
-    if reading.more or (file.exists() and not file.is_file()):
-        return opened(file, reading, selection)
-    trace = TraceFile(file, **reading.arguments(), select=selection.parts, compact=selection.compact)
+    if options.more or (file.exists() and not file.is_file()):
+        return opened(file, options, selection)
+    trace = TraceFile(file, **options.arguments(), select=selection.parts, compact=selection.compact)
     for line in remarks(trace.outline.source):
         say(line)
     return trace
 
 
-def streamed(file: Path, reading: MergedReading, selection: Selection) -> "Iterator[RequestTrace]":
+def streamed(file: Path, options: MergedTraceOptions, selection: Selection) -> "Iterator[RequestTrace]":
     """Yield the selected requests of a trace in order of time. Memory does not grow with a trace of one file."""
     from storagekit.workload.trace import chunks, read
     from storagekit.workload.trace.reading import in_order
 
-    if reading.more:
-        yield selection.of(read(reading.paths(file), **reading.arguments()))
+    if options.more:
+        yield selection.of(read(options.paths(file), **options.arguments()))
         return
-    yield from selection.parts(in_order(chunks(file, **reading.arguments())))
+    yield from selection.parts(in_order(chunks(file, **options.arguments())))
 
 
 def say_if_wrapped(outline: "Outline", system: Any) -> None:

@@ -40,7 +40,7 @@ class StateSizes(NamedTuple):
         Shape of the batch, `()` for a single run.
     stops : bool
         Whether bricks may stop, by default False.
-    place : pytree of arrays, shape `[1, *batch]`, optional
+    location : pytree of arrays, shape `[1, *batch]`, optional
         Any location of a request, from which components take the structure and the types of locations.
     placement : AbstractPlacement, optional
         The placement.
@@ -54,7 +54,7 @@ class StateSizes(NamedTuple):
     drives: int
     batch: tuple[int, ...]
     stops: bool = False
-    place: Any = None
+    location: Any = None
     placement: AbstractPlacement | None = None
     bricks: int = 0
     parts: int = 0
@@ -88,7 +88,7 @@ class RequestAdmitted(NamedTuple):
         The request, arrays of shape `[1, *batch]`.
     placement : AbstractPlacement
         The placement.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     targets : array of uint32, shape `[1, *batch]`
         Mask of the parts that wait.
@@ -103,7 +103,7 @@ class RequestAdmitted(NamedTuple):
     admitted: Bool[Array, "1 *batch"]
     request: Requests
     placement: AbstractPlacement
-    place: Any
+    location: Any
     targets: UInt32[Array, "1 *batch"]
     usable: UInt32[Array, "1 *batch"] | None
     at: Float[Array, "1 *batch"]
@@ -118,7 +118,7 @@ class AccessStarted(NamedTuple):
         Slot of the request.
     part : array of int32, shape `[1, *batch]`
         The part.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     placement : AbstractPlacement
         The placement.
@@ -139,7 +139,7 @@ class AccessStarted(NamedTuple):
 
     slot: Int[Array, "1 *batch"]
     part: Int[Array, "1 *batch"]
-    place: Any
+    location: Any
     placement: AbstractPlacement
     read: Bool[Array, "1 *batch"]
     kept: Bool[Array, "1 *batch"]
@@ -162,7 +162,7 @@ class AccessEnded(NamedTuple):
         Slot of the request. It has no meaning for a delayed write.
     number, replica : array of int32, shape `[1, *batch]`
         Number of the request, and the replica that was accessed.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request, valid where `written` is true.
     arrival_time : array of float32, shape `[1, *batch]`
         Arrival time of the request, seconds from now, valid where `written` is true.
@@ -181,7 +181,7 @@ class AccessEnded(NamedTuple):
         Whether the request is a read.
     client, sectors : array of int32, shape `[1, *batch]`, or None
         Client of the request, and length of the part in sectors; None if requests have no clients.
-    since : array of float32, shape `[1, *batch]`
+    elapsed : array of float32, shape `[1, *batch]`
         Time in seconds since the request was sent.
     """
 
@@ -189,7 +189,7 @@ class AccessEnded(NamedTuple):
     slot: Int[Array, "1 *batch"]
     number: Int[Array, "1 *batch"]
     replica: Int[Array, "1 *batch"]
-    place: Any
+    location: Any
     arrival_time: Float[Array, "1 *batch"]
     placement: AbstractPlacement
     made: Bool[Array, "1 *batch"]
@@ -199,7 +199,7 @@ class AccessEnded(NamedTuple):
     read: Bool[Array, "1 *batch"]
     client: Int[Array, "1 *batch"] | None
     sectors: Int[Array, "1 *batch"] | None
-    since: Float[Array, "1 *batch"]
+    elapsed: Float[Array, "1 *batch"]
 
 
 class RequestCompleted(NamedTuple):

@@ -435,11 +435,11 @@ def pick(values: Shaped[Array, "row *batch"], index: Int[Array, "entry *batch"])
 
 
 def put(
-    values: Shaped[Array, "*rows_and_lanes"],
+    values: Shaped[Array, "*rows_and_batch"],
     index: Int[Array, "1 *batch"],
-    new: Shaped[Array, "*row_and_lanes"],
+    new: Shaped[Array, "*row_and_batch"],
     axis: int = 0,
-) -> Shaped[Array, "*rows_and_lanes"]:
+) -> Shaped[Array, "*rows_and_batch"]:
     """Return an array in which the entry at an index of an axis is replaced, in every run.
 
     Parameters
@@ -467,11 +467,11 @@ def put(
         return jax.lax.dynamic_update_slice_in_dim(values, new, index[0], axis)
 
     def one_by_one(values, index, new):
-        def one(lane, values):
+        def one(run, values):
             # With 64-bit addresses the counter of the loop has 64 bits too.
-            lane = lane.astype(index.dtype)
-            here = jax.lax.dynamic_slice_in_dim(new, lane, 1, axis + 1)
-            return jax.lax.dynamic_update_slice(values, here, (*[lane * 0] * axis, index[0, lane], lane))
+            run = run.astype(index.dtype)
+            here = jax.lax.dynamic_slice_in_dim(new, run, 1, axis + 1)
+            return jax.lax.dynamic_update_slice(values, here, (*[run * 0] * axis, index[0, run], run))
 
         return jax.lax.fori_loop(0, values.shape[-1], one, values)
 

@@ -45,7 +45,7 @@ def made_by(
     InputError
         If an argument is invalid.
     """
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "basis": basis,
         "storagekit": version(),
         "jax": jax.__version__,
@@ -53,8 +53,8 @@ def made_by(
         "python": platform.python_version(),
     }
     if seeds is not None:
-        told["seeds"] = [int(seed) for seed in seeds]
-    return told if wall is None else told | {"wall_seconds": round(float(wall), 3)}
+        facts["seeds"] = [int(seed) for seed in seeds]
+    return facts if wall is None else facts | {"wall_seconds": round(float(wall), 3)}
 
 
 def made_jointly(made: Sequence[Mapping[str, Any]], context: Any = None) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class SystemFacts(NamedTuple):
         Whether a write may have to read parts, in accesses of their own, before it writes.
     competes : bool
         Whether drives compete for a request.
-    lead : float
+    lead_time : float
         Lead time of the arbitration, seconds: a drive chooses its next access at most this long before its current
         access ends.
     withdraws : bool
@@ -61,7 +61,7 @@ class SystemFacts(NamedTuple):
     rewrites: bool = False
     reads_before_writes: bool = False
     competes: bool = False
-    lead: float = 0.0
+    lead_time: float = 0.0
     withdraws: bool = False
     withdraws_late: bool = False
     delays: bool = False

@@ -66,7 +66,7 @@ MOST_EXACT = 2**53
 MOST_BITS = 2**63
 
 Instance = TypeVar("Instance")
-_BY_PLACE = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+_POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
@@ -534,13 +534,13 @@ def validate(
         return functools.partial(validate, together=together)
     parameters = inspect.signature(function).parameters
     # Parameters that may be given by position. Arguments of a `*more` parameter are not validated.
-    names = tuple(name for name, one in parameters.items() if one.kind in _BY_PLACE)
+    names = tuple(name for name, one in parameters.items() if one.kind in _POSITIONAL)
 
     # Determined at the first call, because annotations may name classes that are defined later.
     @functools.cache
     def validators() -> dict[str, tuple[Callable[[str, Any], Any], Any, str]]:
         annotations = {
-            name: one.annotation for name, one in parameters.items() if one.kind in (*_BY_PLACE, one.KEYWORD_ONLY)
+            name: one.annotation for name, one in parameters.items() if one.kind in (*_POSITIONAL, one.KEYWORD_ONLY)
         }
         found = _validators(annotations, inspect.unwrap(function).__globals__)
         return {name: (one, parameters[name].default, name.replace("_", " ")) for name, one in found.items()}

@@ -198,12 +198,12 @@ class ARS(AsManyAsNeeded):
         client = self._view_of(jnp.zeros_like(event.brick) if event.client is None else event.client)
         of_node = client * nodes + event.brick
         row = of_node + jnp.where(event.read, 0, self.clients * nodes)
-        sectors = jnp.ones_like(event.since) if event.sectors is None else event.sectors.astype(jnp.float32)
-        private = private._replace(observed=private.observed.heard(row, sectors, event.since, event.awaited))
+        sectors = jnp.ones_like(event.elapsed) if event.sectors is None else event.sectors.astype(jnp.float32)
+        private = private._replace(observed=private.observed.responded(row, sectors, event.elapsed, event.awaited))
         if private.silence is None:
             return private
-        heard = private.silence.heard(event.slot, event.brick, of_node, event.awaited)
-        return private._replace(silence=heard)
+        responded = private.silence.responded(event.slot, event.brick, of_node, event.awaited)
+        return private._replace(silence=responded)
 
     def on_completed(self, private: Clients, event: RequestCompleted):
         if private.silence is None:

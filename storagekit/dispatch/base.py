@@ -23,13 +23,13 @@ from storagekit.workload import Requests
 class View(NamedTuple):
     """State of the system when a request enters, as the input of a dispatcher.
 
-    `reach` and `takes` are functions, so that only the dispatchers that call them compute their values.
+    `positioning_time` and `access_time` are functions, so that only the dispatchers that call them compute their values.
 
     Parameters
     ----------
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the waiting parts of the request in each slot, bit k for part k.
-    places : pytree of arrays, shape `[slot, *batch]`
+    locations : pytree of arrays, shape `[slot, *batch]`
         Location of the request in each slot.
     busy : array of bool, shape `[drive, *batch]`
         Mask of the drives that have an access planned or in progress.
@@ -37,16 +37,16 @@ class View(NamedTuple):
         Time in seconds until the access of each drive ends; 0 if the drive has no access.
     free : array of bool, shape `[drive, *batch]`
         Mask of the idle drives.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the entering request.
     placement : AbstractPlacement
         Placement of the system.
     bricks : Grouping
         Drives of each brick.
-    reach : callable
+    positioning_time : callable
         Function without arguments. It returns, for each drive, the positioning time in seconds that the entering
         request would have if the drive were idle, `[drive, *batch]`.
-    takes : callable
+    access_time : callable
         Function of drive numbers `[row, *batch]`. It returns, for each of these drives, the duration in seconds that
         the access would have if the drive were idle, `[row, *batch]`.
     word : array of uint32, shape `[1, *batch]`
@@ -56,15 +56,15 @@ class View(NamedTuple):
     """
 
     waiting: UInt32[Array, "slot *batch"]
-    places: Any
+    locations: Any
     busy: Bool[Array, "drive *batch"]
     falls_free: Float[Array, "drive *batch"]
     free: Bool[Array, "drive *batch"]
-    place: Any
+    location: Any
     placement: AbstractPlacement
     bricks: Grouping
-    reach: Callable[[], Float[Array, "drive *batch"]]
-    takes: Callable[[Int[Array, "row *batch"]], Float[Array, "row *batch"]]
+    positioning_time: Callable[[], Float[Array, "drive *batch"]]
+    access_time: Callable[[Int[Array, "row *batch"]], Float[Array, "row *batch"]]
     word: UInt32[Array, "1 *batch"]
 
     @property
@@ -78,15 +78,15 @@ class View(NamedTuple):
 
         For a write it is the number of parts that must be on disk before its data is readable.
         """
-        return self.placement.needed_of(self.place)
+        return self.placement.needed_of(self.location)
 
     def part(self) -> Int[Array, "drive *batch"]:
         """Return the part of the entering request that each drive holds; see `AbstractPlacement.part_on`."""
-        return self.placement.part_on(row_index(self.busy.shape[0], self.busy), self.place)
+        return self.placement.part_on(row_index(self.busy.shape[0], self.busy), self.location)
 
     def holders(self) -> Bool[Array, "drive *batch"]:
         """Return the mask of the drives that hold a part of the entering request, `[drive, *batch]`."""
-        return bit_is_set(self.placement.parts_of(self.place), self.part())
+        return bit_is_set(self.placement.parts_of(self.location), self.part())
 
     def by_brick(self) -> tuple[Bool[Array, "brick *batch"], Int[Array, "brick *batch"]]:
         """Return the mask of the bricks that hold a part of the entering request, and the lowest part on each brick.
@@ -123,7 +123,7 @@ class View(NamedTuple):
         """
 
         def at(drive: Int[Array, "1 *#batch"]) -> Int[Array, "1 *batch"]:
-            return count(bit_is_set(self.waiting, self.placement.part_on(drive, self.places)))
+            return count(bit_is_set(self.waiting, self.placement.part_on(drive, self.locations)))
 
         # A map instead of an unrolled loop compiles the program of one drive only once.
         return jax.vmap(at)(drive[:, None])[:, 0]

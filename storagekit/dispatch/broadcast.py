@@ -16,7 +16,7 @@ class Broadcast(AbstractDispatch):
     """
 
     def route(self, private, request, entering, view):
-        return view.placement.parts_of(view.place), private
+        return view.placement.parts_of(view.location), private
 
 
 class DSPTF(Broadcast):

@@ -117,7 +117,7 @@ class JoinIdleQueue(AsManyAsNeeded):
         return bit(pick(view.part(), drive)), private._replace(word=jnp.where(entering, view.word, private.word))
 
     def on_admitted(self, private: IdleQueues, event: RequestAdmitted):
-        part = event.placement.part_on(row_index(private.listed.shape[0], private.listed), event.place)
+        part = event.placement.part_on(row_index(private.listed.shape[0], private.listed), event.location)
         return private._replace(listed=private.listed & ~(bit_is_set(event.targets, part) & event.admitted))
 
     def on_access_started(self, private: IdleQueues, event: AccessStarted):

@@ -118,7 +118,7 @@ class LARD(AsManyAsNeeded):
         past = (scramble(target + self.targets) % parts.astype(jnp.uint32)).astype(jnp.int32)
         home = jnp.where(before, past, remembered)
         known = jnp.where(remembered < 0, home, remembered)
-        mine = pick(load, view.placement.drive_of(known, view.place))
+        mine = pick(load, view.placement.drive_of(known, view.location))
         overloaded = ((mine > self.high) & (least < self.low)) | (mine >= 2 * self.high)
         chosen = jnp.where((known < 0) | overloaded, idlest, known)
         # Writes do not change the table, because they are not routed.

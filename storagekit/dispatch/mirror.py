@@ -23,7 +23,7 @@ class NearestIdle(AbstractDispatch):
 
     def route(self, private, request, entering, view):
         free = view.holders() & view.free
-        nearest, time = first_min(jnp.where(free, view.reach(), jnp.inf))
+        nearest, time = first_min(jnp.where(free, view.positioning_time(), jnp.inf))
         return jnp.where(
-            jnp.isfinite(time), bit(pick(view.part(), nearest)), view.placement.parts_of(view.place)
+            jnp.isfinite(time), bit(pick(view.part(), nearest)), view.placement.parts_of(view.location)
         ), private

@@ -126,12 +126,12 @@ class Central(AsManyAsNeeded):
     def route(self, private, request, entering, view):
         holds, part = view.by_brick()
         mean = jnp.where(request.read, by_row(self.service, holds), by_row(self.write_service or self.service, holds))
-        beside = view.placement.sibling(part, view.place)
+        beside = view.placement.sibling(part, view.location)
         # Two calls would double the size of the program.
         estimates = self._completion(view, jnp.concatenate([part, beside]), jnp.concatenate([mean, mean]))
         completion, of_sibling = jnp.split(estimates, 2)
         # A write completes only when its parity is also on disk.
-        both = ~request.read & bit_is_set(view.placement.parts_of(view.place), beside)
+        both = ~request.read & bit_is_set(view.placement.parts_of(view.location), beside)
         completion = jnp.where(both, jnp.maximum(completion, of_sibling), completion)
         return least_of(completion, holds, part, view.needed), private
 
@@ -154,9 +154,9 @@ class Central(AsManyAsNeeded):
         array of float32, shape `[row, *batch]`
             Time in seconds until completion.
         """
-        drive = view.placement.drive_of(part, view.place)
+        drive = view.placement.drive_of(part, view.location)
         queued = view.queued(drive)
         if not self.exact:
             return (queued + pick(view.busy, drive) + 1) * mean
         later = pick(view.falls_free, drive) + (queued + 1) * mean
-        return jnp.where(pick(view.free, drive), view.takes(drive), later)
+        return jnp.where(pick(view.free, drive), view.access_time(drive), later)

@@ -34,7 +34,7 @@ class Observed(NamedTuple):
     metric: Float[Array, "row *batch"]
     computed: Int[Array, "row *batch"]
 
-    def heard(
+    def responded(
         self,
         row: Int[Array, "1 *batch"],
         sectors: Float[Array, "1 *batch"],
@@ -180,7 +180,7 @@ class Silence(NamedTuple):
             age=jnp.where(into, 0.0, self.age),
         )
 
-    def heard(
+    def responded(
         self,
         slot: Int[Array, "1 *batch"],
         node: Int[Array, "1 *batch"],

@@ -242,9 +242,9 @@ def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitI
     whole = mine & (interval.filled == unit)[None]
     # Rank of each subregion of a node. The node gives up the subregion of highest rank first. A subregion filled in
     # part has the highest rank.
-    place = xp.where(whole, _before(whole, 1), _count(whole, 1))
+    rank = xp.where(whole, _before(whole, 1), _count(whole, 1))
     target = lengths[:, None]
-    kept = xp.where(mine, xp.clip(target - place * unit, 0, unit), 0)
+    kept = xp.where(mine, xp.clip(target - rank * unit, 0, unit), 0)
     free = _count(kept > 0, 0) == 0
     had = _count(mine, 1)
     needed = xp.maximum(-(-target // unit) - had, 0)

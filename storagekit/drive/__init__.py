@@ -2,7 +2,7 @@
 
 A `Drive` describes a disk (`load_drive` by name or from a file, `Drive.from_datasheet`, `ideal_drive`). Its layout
 gives the location of requests. Its mechanics give the times of arm and platter. The parameters of controller, bus and
-buffer are separate (`load_electronics`), and so is the model of their behaviour (`storagekit.drive.buffer`). `Buffered`
+buffer are separate (`load_controller`), and so is the model of their behaviour (`storagekit.drive.buffer`). `Buffered`
 (`load_buffered` by name) combines all of these into a drive for a system. Closed-form models need fewer parameters.
 These calls take the parameters from a drive:
 
@@ -26,9 +26,9 @@ from storagekit.drive.base import Positioning as Positioning
 from storagekit.drive.base import Target as Target
 from storagekit.drive.buffered import Buffered as Buffered
 from storagekit.drive.buffered import load_buffered as load_buffered
-from storagekit.drive.electronics import Electronics as Electronics
-from storagekit.drive.electronics import known_electronics as known_electronics
-from storagekit.drive.electronics import load_electronics as load_electronics
+from storagekit.drive.controller import DriveController as DriveController
+from storagekit.drive.controller import known_controller as known_controller
+from storagekit.drive.controller import load_controller as load_controller
 from storagekit.drive.facts import drive_from_facts as drive_from_facts
 from storagekit.drive.facts import facts_of as facts_of
 from storagekit.drive.geometry import Geometry as Geometry

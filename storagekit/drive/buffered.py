@@ -23,7 +23,7 @@ from storagekit.drive.base import (
     Through,
 )
 from storagekit.drive.buffer import BufferMemory, BufferRequest, BufferSegments, Faster, ReadAheadStop, faster, served
-from storagekit.drive.electronics import Electronics, load_electronics
+from storagekit.drive.controller import DriveController, load_controller
 from storagekit.drive.library import drive_name, load_drive
 from storagekit.drive.mechanical import Drive
 
@@ -39,7 +39,7 @@ class Buffered(AbstractDrive):
     ----------
     drive : Drive
         Arm and platter.
-    electronics : Electronics
+    controller : DriveController
         Parameters of controller, bus and buffer.
 
     Raises
@@ -51,18 +51,18 @@ class Buffered(AbstractDrive):
     --------
     >>> import storagekit as sk
     >>> drive = sk.drive.load_buffered("atlas10k")
-    >>> drive.electronics.buffer.segments
+    >>> drive.controller.buffer.segments
     10
     """
 
     drive: Drive
-    electronics: Electronics = eqx.field(static=True)
+    controller: DriveController = eqx.field(static=True)
     # Determined before compilation, from the drive as it is given.
     faster: Faster = eqx.field(static=True)
 
-    def __init__(self, drive: Drive, electronics: Electronics):
-        self.drive, self.electronics = drive, electronics
-        self.faster = faster(drive, electronics)
+    def __init__(self, drive: Drive, controller: DriveController):
+        self.drive, self.controller = drive, controller
+        self.faster = faster(drive, controller)
 
     def __check_init__(self):
         # The buffer raises InputError for drives that its model does not support.
@@ -74,7 +74,7 @@ class Buffered(AbstractDrive):
 
     @property
     def buffer(self) -> "SegmentBuffer":
-        return SegmentBuffer(BufferSegments(self.drive, self.electronics, self.faster))
+        return SegmentBuffer(BufferSegments(self.drive, self.controller, self.faster))
 
     @property
     def capacity(self) -> int:
@@ -117,7 +117,7 @@ def load_buffered(name: Annotated[str | Path, drive_name]) -> Buffered:
     InputError
         If `load_drive` raises InputError for this name, or if the file has no parameters of controller, bus and buffer.
     """
-    return Buffered(load_drive(name), load_electronics(name))
+    return Buffered(load_drive(name), load_controller(name))
 
 
 class SegmentBuffer(AbstractBuffer):

@@ -21,7 +21,7 @@ from storagekit.drive.parv import ParameterBlock, Value, read_blocks
 
 SUFFIXES = (".parv", ".diskspecs", ".model")
 
-# For each field of `electronics` in a drive file: the parameter of disksim_disk. Times are in ms, multiplied by the
+# For each field of `controller` in a drive file: the parameter of disksim_disk. Times are in ms, multiplied by the
 # time scale.
 _OVERHEADS = {
     "read_hit_after_read_ms": "Read hit over. after read",
@@ -96,7 +96,7 @@ def is_disksim(path: Path) -> bool:
 
 
 def disksim_facts(path: Path) -> dict[str, Any]:
-    """Return the fields of a drive file, without `electronics`, from a DiskSim parameter file.
+    """Return the fields of a drive file, without `controller`, from a DiskSim parameter file.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def disksim_facts(path: Path) -> dict[str, Any]:
     }
 
 
-def disksim_electronics(path: Path) -> dict[str, Any] | None:
-    """Return the field `electronics` of a drive file from a DiskSim parameter file.
+def disksim_controller(path: Path) -> dict[str, Any] | None:
+    """Return the field `controller` of a drive file from a DiskSim parameter file.
 
     Parameters
     ----------

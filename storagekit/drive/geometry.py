@@ -74,22 +74,22 @@ class Zone(NamedTuple):
         `step(cylinders)` seconds, and the request then waits for its data to pass under the head. A request may not
         extend beyond the next zone.
         """
-        place = self.place(ends)
-        start, end = place.passed
+        location = self.location(ends)
+        start, end = location.passed
         first, last = self.sectors_per_track.astype(np.float32)
         within = (end - start + 1).astype(np.float32) / first
         here, there = (self.close[0] - start).astype(np.float32), (end - self.begin[1] + 1).astype(np.float32)
         least = here / first + step(self.onward[0]) / revolution + there / last
         # The rotation from the first sector to the end of the last has a known fraction of a turn, plus whole turns.
-        turned = place.angle[1] + 1 / last - place.angle[0]
+        turned = location.angle[1] + 1 / last - location.angle[0]
         space = namespace(turned, least)
         across = turned + space.ceil(least - turned - SLACK)
         swept = space.where(self.origin[0] == self.origin[1], within, across)
         # Addresses may have 64 bits, but the event loop carries 32 bits.
-        cylinder, head = place.cylinder.astype(np.int32), place.head.astype(np.int32)
-        return Target(cylinder[0], head[0], place.angle[0], swept * revolution, Arm(cylinder[1], head[1]))
+        cylinder, head = location.cylinder.astype(np.int32), location.head.astype(np.int32)
+        return Target(cylinder[0], head[0], location.angle[0], swept * revolution, Arm(cylinder[1], head[1]))
 
-    def place(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
+    def location(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
         """Return the position of a sector. Spares at the end of each track and of each group of cylinders are skipped."""
         length = self.sectors_per_track
         offset = sector - self.origin
@@ -307,7 +307,7 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
         heads=heads,
         serpentine=int(serpentine),
     )
-    begin, end = zone.place(_facts(first_sector)), zone.place(_facts(first[1:] - 1))
+    begin, end = zone.location(_facts(first_sector)), zone.location(_facts(first[1:] - 1))
     return Geometry(
         **columns,
         first_sector=first_sector,

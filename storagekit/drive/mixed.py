@@ -17,23 +17,23 @@ from storagekit.core.system_facts import SystemFacts
 from storagekit.core.validation import instance_of, require, several
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.drive.mechanical import Drive
-from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
+from storagekit.drive.selected import Selected, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
 
-_MEMBERS = several(instance_of(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of="drives")
+_DRIVES = several(instance_of(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of="drives")
 
 
-class Places(NamedTuple):
+class Locations(NamedTuple):
     """Location of requests on a drive of each kind."""
 
     of_kind: tuple[Any, ...]
 
 
 class Mixed(AbstractDrive):
-    """Drives of several kinds: brick b has the drive `members[kinds[b]]`.
+    """Drives of several kinds: brick b has the drive `drives[kinds[b]]`.
 
     Parameters
     ----------
-    members : iterable of AbstractDrive
+    drives : iterable of AbstractDrive
         A drive of each kind.
     kinds : iterable of int
         Number of the kind of each brick; the first kind has number 0. Each number may differ between the runs of a
@@ -48,72 +48,72 @@ class Mixed(AbstractDrive):
     -----
     On every drive, the system uses only the capacity of the smallest drive. A request is located on a drive of each
     kind, and the brick that receives the request determines which location is used. Mechanical drives (`Drive`) of
-    several kinds take little more computing time than drives of one kind (see `storagekit.drive.picked`). With drives
+    several kinds take little more computing time than drives of one kind (see `storagekit.drive.selected`). With drives
     of other classes, every access is computed once for each kind.
     """
 
-    members: tuple[AbstractDrive, ...]
+    drives: tuple[AbstractDrive, ...]
     kinds: tuple[Int[AnyArray, "..."], ...]
 
-    def __init__(self, members: Iterable[AbstractDrive], kinds: Iterable[Int[ArrayLike, "..."]]):
-        self.members = _MEMBERS("kinds of drives", members)
+    def __init__(self, drives: Iterable[AbstractDrive], kinds: Iterable[Int[ArrayLike, "..."]]):
+        self.drives = _DRIVES("kinds of drives", drives)
         self.kinds = each_named("kinds of bricks", whole)(kinds)
 
     def __check_init__(self):
-        if not self.members:
+        if not self.drives:
             raise InputError("no kinds of drives: give at least one")
-        if any(member.buffer.remembers for member in self.members):
+        if any(drive.buffer.remembers for drive in self.drives):
             raise InputError(
                 "drives with a buffer in a system with several kinds of drives: not modelled; give drives without a "
                 "buffer (`load_drive`)"
             )
         for kind in self.kinds:
-            known = (kind >= 0) & (kind < len(self.members))
-            require(known, "kind of the drive of a brick", kind, f"from 0 to {len(self.members) - 1}")
+            known = (kind >= 0) & (kind < len(self.drives))
+            require(known, "kind of the drive of a brick", kind, f"from 0 to {len(self.drives) - 1}")
 
     @property
     def capacity(self) -> int:
-        return min(member.capacity for member in self.members)
+        return min(drive.capacity for drive in self.drives)
 
     @property
     def largest(self) -> int:
-        return max(member.largest for member in self.members)
+        return max(drive.largest for drive in self.drives)
 
     @property
     def cylinders(self) -> int:
-        return max(member.cylinders for member in self.members)
+        return max(drive.cylinders for drive in self.drives)
 
     @property
     def heads(self) -> int:
-        return min(member.heads for member in self.members)
+        return min(drive.heads for drive in self.drives)
 
     def check(self, facts: SystemFacts) -> None:
-        for member in self.members:
-            member.check(facts)
+        for drive in self.drives:
+            drive.check(facts)
         if len(self.kinds) < facts.drives:
             raise InputError(
                 f"kinds: {len(self.kinds)} numbers for {facts.drives} bricks; give one number for each brick"
             )
 
-    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Places | Starts:
-        drives = self._drives()
+    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Locations | Starts:
+        drives = self._mechanical_drives()
         # Each drive locates NumPy addresses, which have 64 bits, separately.
         if drives and not isinstance(sector, np.ndarray | np.integer):
             return start_on_each(drives, sector, count)
-        return Places(tuple(member.locate(sector, count) for member in self.members))
+        return Locations(tuple(drive.locate(sector, count) for drive in self.drives))
 
-    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "Picked | OfKind":
-        drives, kind = self._drives(), self._kind(which)
+    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "Selected | OfKind":
+        drives, kind = self._mechanical_drives(), self._kind(which)
         if drives:
-            return Picked(drives, kind)
-        return OfKind(tuple(member.mechanics_of(which) for member in self.members), kind)
+            return Selected(drives, kind)
+        return OfKind(tuple(drive.mechanics_of(which) for drive in self.drives), kind)
 
-    def seen(self, target: Places | Starts, which: Int[AnyArray, "*#row"]) -> Target:
+    def seen(self, target: Locations | Starts, which: Int[AnyArray, "*#row"]) -> Target:
         kind = self._kind(which)
         if isinstance(target, Starts):
-            return target_of_kind(self._drives(), target, kind)
-        pairs = zip(self.members, target.of_kind, strict=True)
-        found = [member.seen(there, which) for member, there in pairs]
+            return target_of_kind(self._mechanical_drives(), target, kind)
+        pairs = zip(self.drives, target.of_kind, strict=True)
+        found = [drive.seen(there, which) for drive, there in pairs]
         if any(one.again is not None for one in found):
             # Drives with sectors of 512 bytes leave this field out; other drives have it.
             found = [one._replace(again=one.angle * 0 if one.again is None else one.again) for one in found]
@@ -121,18 +121,18 @@ class Mixed(AbstractDrive):
 
     def locate_on(
         self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
-    ) -> Places | Starts:
-        drives = self._drives()
+    ) -> Locations | Starts:
+        drives = self._mechanical_drives()
         if drives and not isinstance(sector, np.ndarray | np.integer):
             return start_on_one(drives, self._kind(which), sector, count)
-        return Places(tuple(member.locate_on(which, sector, count) for member in self.members))
+        return Locations(tuple(drive.locate_on(which, sector, count) for drive in self.drives))
 
     def capacity_of(self, which: int) -> int:
         if isinstance(self.kinds[which], Tracer):
             raise InputError(
                 f"the kind of drive {which} is unknown during compilation; determine its capacity before compilation"
             )
-        found = {self.members[kind].capacity_of(which) for kind in np.ravel(self.kinds[which]).tolist()}
+        found = {self.drives[kind].capacity_of(which) for kind in np.ravel(self.kinds[which]).tolist()}
         if len(found) > 1:
             raise InputError(
                 f"drive {which} has {min(found)} sectors in some runs and {max(found)} in others; use the same drive "
@@ -140,13 +140,13 @@ class Mixed(AbstractDrive):
             )
         return found.pop()
 
-    def _drives(self) -> list[Drive]:
+    def _mechanical_drives(self) -> list[Drive]:
         """Return the drives if all are mechanical with 512-byte sectors, and if cylinder and head fit into 32 bits.
 
         Otherwise return an empty list. Subclasses of `Drive` do not count, because they may move and turn differently.
         """
-        drives = [member for member in self.members if type(member) is Drive and member.grain == 1]
-        fit = len(drives) == len(self.members) and self.cylinders << head_bits(drives) <= MOST_WHOLE
+        drives = [drive for drive in self.drives if type(drive) is Drive and drive.grain == 1]
+        fit = len(drives) == len(self.drives) and self.cylinders << head_bits(drives) <= MOST_WHOLE
         return drives if fit else []
 
     def _kind(self, which: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
@@ -158,34 +158,34 @@ class Mixed(AbstractDrive):
 
 
 class OfKind(AbstractMechanics):
-    """Mechanics of a brick, selected by `kind` from `members`, which may be of any classes.
+    """Mechanics of a brick, selected by `kind` from `drives`, which may be of any classes.
 
-    members: mechanics of each kind. kind: number of the kind; the first kind has number 0.
+    drives: mechanics of each kind. kind: number of the kind; the first kind has number 0.
     """
 
-    members: tuple[AbstractMechanics, ...]
+    drives: tuple[AbstractMechanics, ...]
     kind: Int[AnyArray, "*#row"]
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
     ) -> Positioning:
-        found = [member.positioning(arm, angle, target, read) for member in self.members]
+        found = [drive.positioning(arm, angle, target, read) for drive in self.drives]
         return jax.tree.map(lambda *times: of_kind(self.kind, times), *found)
 
     def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
-        return self._each(lambda member: member.transfer(target))
+        return self._each(lambda drive: drive.transfer(target))
 
     def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> "OfKind":
-        return OfKind(tuple(member.at_speed(seek, turning) for member in self.members), self.kind)
+        return OfKind(tuple(drive.at_speed(seek, turning) for drive in self.drives), self.kind)
 
     def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self._each(lambda member: member.turns(seconds))
+        return self._each(lambda drive: drive.turns(seconds))
 
     def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self._each(lambda member: member.seconds(turns))
+        return self._each(lambda drive: drive.seconds(turns))
 
     def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self._each(lambda member: member.drift(seconds))
+        return self._each(lambda drive: drive.drift(seconds))
 
     def _each(self, what: Callable[[AbstractMechanics], Float[Array, "*#row"]]) -> Float[Array, "*#row"]:
-        return of_kind(self.kind, [what(member) for member in self.members])
+        return of_kind(self.kind, [what(drive) for drive in self.drives])

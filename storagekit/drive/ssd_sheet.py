@@ -195,16 +195,16 @@ def _figures(facts: dict[str, Any], name: str, where: str) -> tuple[SSDFigures, 
         raise InputError(f"{where}: field {name!r} must be a list of at least one table")
     found = []
     for number, one in enumerate(tables):
-        place = f"{where}, {name} {number}"
-        size = checked(one, "kb", FieldRule(float, 1e-3, 1e7), place) * KB
-        latency, rate = checked(one, "latency_us", _TIME, place) * US, checked(one, "iops", _RATE, place)
+        source = f"{where}, {name} {number}"
+        size = checked(one, "kb", FieldRule(float, 1e-3, 1e7), source) * KB
+        latency, rate = checked(one, "latency_us", _TIME, source) * US, checked(one, "iops", _RATE, source)
         unknown = sorted(one.keys() - _FIGURES, key=str)
         if unknown:
-            raise InputError(f"{place}: field {shown(unknown[0])} is unknown; give {', '.join(sorted(_FIGURES))}")
+            raise InputError(f"{source}: field {shown(unknown[0])} is unknown; give {', '.join(sorted(_FIGURES))}")
         try:
             found.append(SSDFigures(size, latency, rate, spread_pairs("spread", one.get("spread", ((1.0, 1.0),)))))
         except InputError as fault:
-            raise InputError(f"{place}: {fault}") from fault
+            raise InputError(f"{source}: {fault}") from fault
     return tuple(found)
 
 

@@ -30,7 +30,7 @@ from storagekit.engine.completion import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
 from storagekit.engine.state import Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario
-from storagekit.placement import Reach, nearest_replica, of_part
+from storagekit.placement import NearestReplica, nearest_replica, of_part
 from storagekit.workload import Requests
 
 
@@ -56,7 +56,7 @@ def admit(
     scenario: Scenario,
     state: State,
     request: Requests,
-    place: Any,
+    location: Any,
     word: UInt32[Array, "1 *batch"],
     arrival: Float[Array, "1 *batch"],
     entry: Float[Array, "1 *batch"],
@@ -73,7 +73,7 @@ def admit(
         The state before.
     request : Requests
         The request, arrays of shape `[1, *batch]`.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     word : array of uint32, shape `[1, *batch]`
         32 random bits for the dispatcher.
@@ -93,32 +93,34 @@ def admit(
         Result of the admission.
     """
     system, drives, placement = scenario.system, state.drives, scenario.system.placement
-    part = placement.part_on(row_index(system.drives, drives.wake), place)
+    part = placement.part_on(row_index(system.drives, drives.wake), location)
     usable = system.write.usable(state.write, request, admitted, placement)
     usable_at = None if usable is None else of_part(usable, part, placement)
-    view = view_for(scenario, state, request, place, word, entry, part, usable_at)
+    view = view_for(scenario, state, request, location, word, entry, part, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
-    sending = sending_of(scenario, state, request, part, place, _wanted(scenario, request, place, routed, arrival))
-    targets = _targets(scenario, state, request, place, sending, part, usable_at)
-    sought = Sought(placement, sending.routed, sending.receiving, place)
+    sending = sending_of(
+        scenario, state, request, part, location, _wanted(scenario, request, location, routed, arrival)
+    )
+    targets = _targets(scenario, state, request, location, sending, part, usable_at)
+    sought = Sought(placement, sending.routed, sending.receiving, location)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
     hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
-    first = _read_first(scenario, request, place)
+    first = _read_first(scenario, request, location)
     waits = jnp.where(hit, jnp.uint32(0), targets if first is None else jnp.where(first != 0, first, targets))
-    rule = rule_of(scenario, request, place, targets, sending.receiving)
+    rule = rule_of(scenario, request, location, targets, sending.receiving)
     # a request that waits for a slot does not reach the bricks before it enters
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
     completion = _completion(scenario, state, request, rule, inside, hit, elsewhere)
-    buffered = system.write.buffered(targets, placement.parts_of(place), request.read)
+    buffered = system.write.buffered(targets, placement.parts_of(location), request.read)
     woken = drives.idle & bit_is_set(waits if buffered is None else waits | buffered, part) & ~hit & admitted
     when = jnp.minimum(drives.wake, inside)
     state = state._replace(
-        slots=_seated(state.slots, into, request, place, sending, arrival, waits, rule, completion, first),
+        slots=_seated(state.slots, into, request, location, sending, arrival, waits, rule, completion, first),
         drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),
         dispatch=dispatch,
         cache=cache,
     )
-    entered = RequestAdmitted(into, admitted, request, placement, place, waits, usable, inside)
+    entered = RequestAdmitted(into, admitted, request, placement, location, waits, usable, inside)
     state = notify(scenario, state, "on_admitted", entered)
     state = issue(scenario, state, bit_is_set(waits, part) & admitted, drives.planned, when=inside)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
@@ -127,7 +129,7 @@ def admit(
 def _wanted(
     scenario: Scenario,
     request: Requests,
-    place: Any,
+    location: Any,
     routed: UInt32[Array, "1 *batch"],
     arrival: Float[Array, "1 *batch"],
 ) -> Sending:
@@ -137,9 +139,9 @@ def _wanted(
     the first part of the location is used. If the request needs more parts than are selected, further parts are added.
     """
     placement = scenario.system.placement
-    parts, most = placement.parts_of(place), jnp.asarray(placement.parts)
+    parts, most = placement.parts_of(location), jnp.asarray(placement.parts)
     named = jnp.where(routed & parts == 0, lowest(parts), routed & parts)
-    routed = enough_of(scenario, named, parts, placement.needed_of(place))
+    routed = enough_of(scenario, named, parts, placement.needed_of(location))
     receiving = (request.receiving % most.astype(jnp.uint32)).astype(jnp.int32)
     receiving = jnp.where(bit_is_set(parts, receiving), receiving, index_of(parts))
     return Sending(routed, receiving, arrival, None)
@@ -149,7 +151,7 @@ def _targets(
     scenario: Scenario,
     state: State,
     request: Requests,
-    place: Any,
+    location: Any,
     sending: Sending,
     part: Int[Array, "drive *batch"],
     usable_at: UInt32[Array, "drive *batch"] | None,
@@ -163,7 +165,7 @@ def _targets(
     part: part that each drive holds. usable_at: mask of the replicas of this part that are not stale.
     """
     system = scenario.system
-    targets = system.write.targets(state.write, sending.routed, request.read, place, system.placement)
+    targets = system.write.targets(state.write, sending.routed, request.read, location, system.placement)
     targets = targets if sending.alive is None else targets & sending.alive
     if usable_at is None:
         return targets
@@ -172,12 +174,12 @@ def _targets(
     return jnp.where(targets == 0, bit(pick(part, current)), targets)
 
 
-def _read_first(scenario: Scenario, request: Requests, place: Any) -> UInt32[Array, "1 *batch"] | None:
+def _read_first(scenario: Scenario, request: Requests, location: Any) -> UInt32[Array, "1 *batch"] | None:
     """Return the mask of the parts that a write reads before it writes; None if writes never read."""
     placement = scenario.system.placement
     if not placement.reads_before_writes:
         return None
-    return jnp.where(request.read, jnp.uint32(0), placement.parts_read_first(place))
+    return jnp.where(request.read, jnp.uint32(0), placement.parts_read_first(location))
 
 
 def _completion(
@@ -203,7 +205,7 @@ def _seated(
     slots: Slots,
     into: Bool[Array, "slot *batch"],
     request: Requests,
-    place: Any,
+    location: Any,
     sending: Sending,
     arrival: Float[Array, "1 *batch"],
     waits: UInt32[Array, "1 *batch"],
@@ -218,7 +220,7 @@ def _seated(
     """
     new = Slots(
         number=request.number,
-        place=place,
+        location=location,
         read=request.read,
         asynchronous=request.asynchronous,
         stream=None if slots.stream is None else request.stream,
@@ -243,7 +245,7 @@ def view_for(
     scenario: Scenario,
     state: State,
     request: Requests,
-    place: Any,
+    location: Any,
     word: UInt32[Array, "1 *batch"],
     entry: Float[Array, "1 *batch"],
     part: Int[Array, "drive *batch"],
@@ -259,7 +261,7 @@ def view_for(
         The state.
     request : Requests
         The request, arrays of shape `[1, *batch]`.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     word : array of uint32, shape `[1, *batch]`
         32 random bits for the dispatcher.
@@ -280,16 +282,16 @@ def view_for(
     number = row_index(system.drives, drives.phase)
     every = _Heads(number, part, drives.phase, drives.arm, usable_at)
 
-    def nearest(heads: _Heads) -> tuple[Reach, Float[Array, "row *batch"]]:
+    def nearest(heads: _Heads) -> tuple[NearestReplica, Float[Array, "row *batch"]]:
         """Return the nearest replica of the request for each head, and the transfer time."""
         as_now = mechanics(scenario, state, heads.drive)
         angle = heads.phase + as_now.turns(start)
-        target = system.drive.seen(system.placement.target_on(heads.part, place), heads.drive)
+        target = system.drive.seen(system.placement.target_on(heads.part, location), heads.drive)
         where = heads.arm, angle, target, request.read, heads.part, heads.usable
         found = nearest_replica(system.placement, system.drive, as_now, *where)
         return found, time_of(scenario, as_now, target, request.read, heads.drive)
 
-    def takes(drive: Int[Array, "row *batch"]) -> Float[Array, "row *batch"]:
+    def access_time(drive: Int[Array, "row *batch"]) -> Float[Array, "row *batch"]:
         drive = jnp.clip(drive, 0, system.drives - 1)
         found, transfer = nearest(_Heads(drive, *pick_tree(every[1:], drive)))
         return found.positioning.total + transfer
@@ -299,8 +301,8 @@ def view_for(
     free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
     falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
     slots, placement = state.slots, system.placement
-    known = slots.waiting, slots.place, busy, falls_free, free, place, placement, system.bricks
-    return View(*known, lambda: nearest(every)[0].positioning.total, takes, word)
+    known = slots.waiting, slots.location, busy, falls_free, free, location, placement, system.bricks
+    return View(*known, lambda: nearest(every)[0].positioning.total, access_time, word)
 
 
 class _Heads(NamedTuple):

@@ -22,7 +22,7 @@ class Incoming(NamedTuple):
     ----------
     requests : Requests
         The requests.
-    place : pytree of arrays
+    location : pytree of arrays
         Locations of the requests.
     gap : array of float32, shape `[row, *batch]`
         Time in seconds from each request to the next.
@@ -31,7 +31,7 @@ class Incoming(NamedTuple):
     """
 
     requests: Requests
-    place: Any
+    location: Any
     gap: Float[Array, "row *batch"]
     word: UInt32[Array, "row *batch"]
 
@@ -174,16 +174,16 @@ def admissible(
 
 
 def _opening(
-    since: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
+    free_time: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
 ) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
     """Return the slot that a request enters, and the time of its entry.
 
     The slot is a free slot or, if no slot is free, the slot that becomes free first.
 
-    since: time from which each slot is free; inf if unknown.
+    free_time: time from which each slot is free; inf if unknown.
     """
-    slot, ready = first_true(since <= arrival)
-    next_slot, next_free = first_min(since)
+    slot, ready = first_true(free_time <= arrival)
+    next_slot, next_free = first_min(free_time)
     return jnp.where(ready, slot, next_slot), jnp.where(ready, arrival, next_free)
 
 
@@ -215,7 +215,7 @@ def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
     if not arrivals.waits_for_completions:
         return coming
     request = arrivals.request(state.arrivals, system.placement.capacity(system.drive), coming.requests.number)
-    return coming._replace(requests=request, place=system.placement.locate(system.drive, request))
+    return coming._replace(requests=request, location=system.placement.locate(system.drive, request))
 
 
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
@@ -243,9 +243,9 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     kept = _kept(scenario, state)
     free = slots.completed & (slots.waiting == 0) & ~kept
     # a completion may be processed early; its slot is free from the time of the completion on, and not before
-    since = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
-    since = jnp.where((row == coming.leaving) & coming.vacates, coming.completion, since)
-    slot, entry = _opening(since, coming.arrival)
+    free_time = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
+    free_time = jnp.where((row == coming.leaving) & coming.vacates, coming.completion, free_time)
+    slot, entry = _opening(free_time, coming.arrival)
     horizon = min_row(state.drives.wake)
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     due = (coming.completion <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.completion)
@@ -261,13 +261,13 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         completion=jnp.where(gone, jnp.inf, slots.completion),
         completed=slots.completed | gone,
     )
-    request, place, gap, word = _next_one(scenario, incoming, state)
+    request, location, gap, word = _next_one(scenario, incoming, state)
     state = state._replace(slots=slots)
     # the request that enters may use the slot of the request that leaves
     state = notify(scenario, _left(scenario, state, coming, leaves), "on_completed", completed)
     taken = (row == slot) & admitted
-    vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.completion, since)))
-    state, admission = admit(scenario, state, request, place, word, coming.arrival, entry, taken, admitted)
+    vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.completion, free_time)))
+    state, admission = admit(scenario, state, request, location, word, coming.arrival, entry, taken, admitted)
     state = state._replace(
         arrivals=arrivals.sent(state.arrivals, request, admitted),
         arrived=jnp.where(admitted, coming.arrival, state.arrived),

@@ -50,9 +50,9 @@ class Outcome(NamedTuple):
 
     Parameters
     ----------
-    tally : mapping of str to array, shape `[chunk, row, lane]`
+    tally : mapping of str to array, shape `[chunk, row, run]`
         Sums of each chunk of events, by name.
-    log : pytree of arrays, shape `[event, lane]`, or None
+    log : pytree of arrays, shape `[event, run]`, or None
         The log; None if no log is stored.
     """
 
@@ -117,8 +117,8 @@ def stack(
     Returns
     -------
     scenario : Scenario
-        The stacked scenario, numbers of shape `[1, lane]`.
-    keys : array of uint32, shape `[2, lane]`
+        The stacked scenario, numbers of shape `[1, run]`.
+    keys : array of uint32, shape `[2, run]`
         Keys of the runs.
 
     Raises
@@ -182,7 +182,7 @@ def batches(
     ----------
     scenario : Scenario
         The stacked scenario.
-    key : array of uint32, shape `[2, lane]`
+    key : array of uint32, shape `[2, run]`
         Keys of the runs.
     padded : bool
         Whether a small batch is padded to `width`, by default True. Otherwise it is padded only until all devices have
@@ -200,7 +200,7 @@ def batches(
     ------
     scenario : Scenario
         The stacked scenario of the batch.
-    key : array of uint32, shape `[2, lane]`
+    key : array of uint32, shape `[2, run]`
         Keys of the runs of the batch.
     used : int
         Number of runs of the batch that are not padding.
@@ -235,7 +235,7 @@ def execute(
     ----------
     scenario : Scenario
         The scenario, or a stacked scenario.
-    key : array of uint32, shape `[2, lane]`, or `[2]` for a single run
+    key : array of uint32, shape `[2, run]`, or `[2]` for a single run
         Keys of the runs.
     amount : float
         Value that the sum must reach in every run, in the unit of the sum.
@@ -258,8 +258,8 @@ def execute(
         If no event can happen any more, or if a sum is not finite.
     """
     runner = Runner(scenario, key, Record() if record is None else record)
-    told = list(steps(runner, amount, progress, by=by))
-    return Outcome(_join([tally for tally, _ in told]), _flat(_join([kept for _, kept in told])))
+    parts = list(steps(runner, amount, progress, by=by))
+    return Outcome(_join([tally for tally, _ in parts]), _flat(_join([kept for _, kept in parts])))
 
 
 @validate
@@ -288,7 +288,7 @@ def steps(
 
     Yields
     ------
-    tally : mapping of str to array, shape `[chunk, row, lane]`
+    tally : mapping of str to array, shape `[chunk, row, run]`
         Sums of each chunk of events, by name.
     log : pytree of arrays
         Log of these events.

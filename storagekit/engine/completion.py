@@ -57,7 +57,7 @@ def size(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
 def rule_of(
     scenario: Scenario,
     request: Requests,
-    place: Any,
+    location: Any,
     targets: UInt32[Array, "1 *batch"],
     receiving: Int[Array, "1 *batch"],
 ) -> CompletionRule:
@@ -69,7 +69,7 @@ def rule_of(
         The scenario.
     request : Requests
         The request, arrays of shape `[1, *batch]`.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     targets : array of uint32, shape `[1, *batch]`
         Mask of the waiting parts of the request.
@@ -81,7 +81,7 @@ def rule_of(
     CompletionRule
         The condition.
     """
-    readable = scenario.system.placement.needed_of(place)
+    readable = scenario.system.placement.needed_of(location)
     written = scenario.system.write.rule(targets, receiving, readable)
     read = request.read
     return CompletionRule(jnp.where(read, targets, written.counted), jnp.where(read, readable, written.needed))
@@ -266,8 +266,8 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], m
         return state
     plan = state.drives.plan
     slot = pick(plan.slot, which)
-    place, rule, waiting, number = pick_tree((slots.place, slots.rule, slots.waiting, slots.number), slot)
-    part = scenario.system.placement.part_on(which, place)
+    location, rule, waiting, number = pick_tree((slots.location, slots.rule, slots.waiting, slots.number), slot)
+    part = scenario.system.placement.part_on(which, location)
     # a counted part that waits was sent again because a brick stopped
     counted = rule.counted & ~waiting
     counts = made & (number == pick(plan.number, which)) & bit_is_set(counted, part)
@@ -280,7 +280,7 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], m
     if state.drives.last is None:
         end = jnp.where(jnp.isinf(before), pick(state.drives.free, which), before)
     else:
-        end = _end_of_enough(scenario, state, number, place, counted, rule.needed, pick(ended, slot))
+        end = _end_of_enough(scenario, state, number, location, counted, rule.needed, pick(ended, slot))
     due = (rule.needed > 1) & (pick(ended, slot) >= rule.needed) & jnp.isfinite(end)
     completion = jnp.where(at & due & ~slots.completed, end, slots.completion)
     return state._replace(slots=slots._replace(ended=ended, completion=completion))
@@ -290,7 +290,7 @@ def _end_of_enough(
     scenario: Scenario,
     state: State,
     number: Int[Array, "1 *batch"],
-    place: Any,
+    location: Any,
     counted: UInt32[Array, "1 *batch"],
     needed: Int[Array, "1 *batch"],
     ended: Int[Array, "1 *batch"],
@@ -305,10 +305,10 @@ def _end_of_enough(
     """
     drives = state.drives
     drive = row_index(scenario.system.drives, drives.free)
-    told = (drives.last == number) & bit_is_set(counted, scenario.system.placement.part_on(drive, place))
+    reported = (drives.last == number) & bit_is_set(counted, scenario.system.placement.part_on(drive, location))
     # the drives of all other ended parts have since reported the ends of later accesses
-    still = needed - (ended - count(told))
-    end = nth_least(jnp.where(told, drives.free, jnp.inf), still)
+    still = needed - (ended - count(reported))
+    end = nth_least(jnp.where(reported, drives.free, jnp.inf), still)
     return jnp.where(still > 0, end, jnp.inf)
 
 

@@ -58,7 +58,7 @@ def sending_of(
     state: State,
     request: Requests,
     part: Int[Array, "drive *batch"],
-    place: Any,
+    location: Any,
     wanted: Sending,
 ) -> Sending:
     """Return the bricks that receive a request if bricks are down.
@@ -76,7 +76,7 @@ def sending_of(
         The request, arrays of shape `[1, *batch]`.
     part : array of int32, shape `[drive, *batch]`
         Part that each drive holds.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     wanted : Sending
         Bricks that receive the request if no brick is down.
@@ -87,16 +87,16 @@ def sending_of(
         Bricks that receive the request.
     """
     system = scenario.system
-    if not system.condition.stops:
+    if not system.faults.stops:
         return wanted
     # the brick is up for the request with which an outage begins, and for the request with which the outage ends
-    after = system.condition.after(state.condition, request, jnp.ones_like(request.read))
-    down = state.condition.down & system.condition.stopped_now(
+    after = system.faults.after(state.faults, request, jnp.ones_like(request.read))
+    down = state.faults.down & system.faults.stopped_now(
         after, system.brick_of(row_index(system.drives, state.drives.wake))
     )
-    holds = bit_is_set(system.placement.parts_of(place), part)
+    holds = bit_is_set(system.placement.parts_of(location), part)
     alive = union(jnp.where(holds & ~down, bit(part), jnp.uint32(0)))
-    needed = system.placement.needed_of(place)
+    needed = system.placement.needed_of(location)
     fails = system.dispatch.fails(wanted.routed, wanted.receiving, alive, needed)
     late = jnp.where(request.read, fails, ~bit_is_set(alive, wanted.receiving))
     again = enough_of(scenario, system.dispatch.again(alive, wanted.routed), alive, needed)
@@ -106,8 +106,8 @@ def sending_of(
     # the client detects the last of these outages, unless the time-out is earlier
     awaited = jnp.where(request.read, system.dispatch.awaited(wanted.routed, wanted.receiving), bit(wanted.receiving))
     lost = holds & down & bit_is_set(awaited, part)
-    detected = -min_row(jnp.where(lost, -state.condition.undetected, jnp.inf))
-    again_at = jnp.minimum(wanted.sent + system.condition.timeout, detected)
+    detected = -min_row(jnp.where(lost, -state.faults.undetected, jnp.inf))
+    again_at = jnp.minimum(wanted.sent + system.faults.timeout, detected)
     resent = jnp.where(detected > jnp.maximum(wanted.sent, 0.0), again_at, wanted.sent)
     return Sending(routed, receiving, jnp.where(late, resent, wanted.sent), alive)
 
@@ -136,7 +136,7 @@ def foreseen(
     array of float32, shape `[1, *batch]`
         The time, seconds from now.
     """
-    if not scenario.system.condition.stops:
+    if not scenario.system.faults.stops:
         return horizon
     return jnp.where(scenario.arrivals.precedes(entry, horizon), jnp.minimum(horizon, entry), horizon)
 
@@ -166,10 +166,10 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
         Number of reads that are sent again.
     """
     system, slots = scenario.system, state.slots
-    if not system.condition.stops:
+    if not system.faults.stops:
         return state, jnp.zeros_like(state.taken)
-    number, before = system.brick_of(row_index(system.drives, state.drives.wake)), state.condition.down
-    stopped = system.condition.stopped_now(state.condition, number)
+    number, before = system.brick_of(row_index(system.drives, state.drives.wake)), state.faults.down
+    stopped = system.faults.stopped_now(state.faults, number)
     which, fails = first_true(stopped & ~before)
     now = jnp.maximum(when, 0.0)
     brick = (number == system.brick_of(which)) & fails
@@ -191,7 +191,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     lost = there & slots.read & ((jnp.isinf(completion) & unserved) | fetching)
     written = when_stopped(scenario, state, rule, waiting, completion, others, now)
     again = enough_of(scenario, system.dispatch.again(alive, slots.rule.counted), alive, rule.needed)
-    resent = jnp.minimum(slots.sent + system.condition.timeout, now + system.condition.detection)
+    resent = jnp.minimum(slots.sent + system.faults.timeout, now + system.faults.detection)
     slots = slots._replace(
         waiting=jnp.where(lost, again, waiting),
         rule=CompletionRule(jnp.where(lost, again, rule.counted), rule.needed),
@@ -203,18 +203,16 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     )
     # idle drives wake, because the claim on an aborted part no longer prevents them from choosing the request
     drives = _woken(state.drives, down, before & ~stopped, count(lost | aborted) > 0, now)
-    undetected = jnp.where(brick, now + system.condition.detection, state.condition.undetected)
-    state = state._replace(
-        slots=slots, drives=drives, condition=state.condition._replace(down=down, undetected=undetected)
-    )
+    undetected = jnp.where(brick, now + system.faults.detection, state.faults.undetected)
+    state = state._replace(slots=slots, drives=drives, faults=state.faults._replace(down=down, undetected=undetected))
     return notify(scenario, state, "on_brick_stopped", BrickStopped(brick, lost, dropped)), count(lost)
 
 
 def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *batch"]) -> UInt32[Array, "slot *batch"]:
     """Return the mask of the parts of each request on the brick of drive `which`."""
-    system, places = scenario.system, state.slots.place
+    system, locations = scenario.system, state.slots.location
     drives = system.bricks.drives_of(system.brick_of(which))
-    parts = ((system.placement.part_on(drive, places), exists) for drive, exists in drives)
+    parts = ((system.placement.part_on(drive, locations), exists) for drive, exists in drives)
     return reduce(jnp.bitwise_or, (jnp.where((part >= 0) & exists, bit(part), jnp.uint32(0)) for part, exists in parts))
 
 
@@ -260,7 +258,7 @@ def _rule(
 ) -> CompletionRule:
     """Return the completion rules after a brick has stopped. The rules of writes count only parts whose bricks are up."""
     slots, rule = state.slots, state.slots.rule
-    written = scenario.system.write.rule(alive, receiving, scenario.system.placement.needed_of(slots.place))
+    written = scenario.system.write.rule(alive, receiving, scenario.system.placement.needed_of(slots.location))
     changed = fails & ~slots.read
     return CompletionRule(
         jnp.where(changed, written.counted, rule.counted),
@@ -308,7 +306,7 @@ def _aborted(
         plan = drives.plan
         slot, number, finish = (pick(part, drive) for part in (plan.slot, plan.number, plan.finish))
         its = (row == slot) & (slots.number == number) & stops
-        dropped = dropped | jnp.where(its, bit(system.placement.part_on(drive, slots.place)), jnp.uint32(0))
+        dropped = dropped | jnp.where(its, bit(system.placement.part_on(drive, slots.location)), jnp.uint32(0))
     aborted = dropped != 0
     same = scenario.system.cache.same_data_as(state.cache, slot)
     if same is None:
@@ -336,7 +334,7 @@ def _underway(
         here = jnp.full_like(state.taken, drive)
         plan = tuple(pick(part, here) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
         serves = (row == plan[0]) & (slots.number == plan[1]) & pick(drives.planned & running, here)
-        serves = serves & bit_is_set(counted, system.placement.part_on(here, slots.place))
+        serves = serves & bit_is_set(counted, system.placement.part_on(here, slots.location))
         found = Underway(
             jnp.where(serves, jnp.minimum(found.first, plan[2]), found.first),
             jnp.where(serves, jnp.maximum(found.last, plan[2]), found.last),
@@ -347,10 +345,10 @@ def _underway(
 
 def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *batch"]) -> UInt32[Array, "slot *batch"]:
     """Return, for each request, a mask of the parts on bricks that are up."""
-    placement, places = scenario.system.placement, state.slots.place
+    placement, locations = scenario.system.placement, state.slots.location
     mask = jnp.zeros_like(state.slots.waiting)
     for drive in range(scenario.system.drives):
         here = jnp.full_like(state.taken, drive)
-        part = placement.part_on(here, places)
+        part = placement.part_on(here, locations)
         mask = mask | jnp.where(pick(down, here) | (part < 0), jnp.uint32(0), bit(part))
-    return mask & placement.parts_of(places)
+    return mask & placement.parts_of(locations)

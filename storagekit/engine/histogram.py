@@ -86,9 +86,9 @@ def code(
         is not counted.
     """
     bits = jax.lax.bitcast_convert_type(response.astype(jnp.float32), jnp.int32)
-    place = jnp.clip(jax.lax.shift_right_arithmetic(bits, jnp.int32(_BELOW)) - (_FIRST - 1), 0, BINS - 1)
+    bin = jnp.clip(jax.lax.shift_right_arithmetic(bits, jnp.int32(_BELOW)) - (_FIRST - 1), 0, BINS - 1)
     first = jnp.where(read, 1, 1 + BINS) + (0 if stream is None else 2 * BINS * stream)
-    return jnp.where(counts, place + first, NOTHING).astype(jnp.uint16)
+    return jnp.where(counts, bin + first, NOTHING).astype(jnp.uint16)
 
 
 def edges() -> Float[np.ndarray, "2 bin"]:
@@ -121,15 +121,15 @@ def binned(
         Number of reads (index 0) and of writes (index 1) of each run in each bin, for each stream, and for the requests of
         other streams.
     """
-    runs, each_lane = codes.shape[2], 1 + 2 * BINS * (streams + 1)
-    first = np.arange(runs) * each_lane
-    counts = np.zeros(runs * each_lane, np.int64)
+    runs, each_run = codes.shape[2], 1 + 2 * BINS * (streams + 1)
+    first = np.arange(runs) * each_run
+    counts = np.zeros(runs * each_run, np.int64)
     # a block has at least as many events as there are counts, which each block adds
     each = max(1, max(_BLOCK, counts.size) // codes[0].size)
     for start in range(0, len(codes), each):
         some = slice(start, start + each)
         counts += np.bincount((codes[some] * kept[some, None] + first).ravel(), minlength=len(counts))
-    return np.moveaxis(counts.reshape(runs, each_lane)[:, 1:].reshape(runs, streams + 1, 2, BINS), 0, 2)
+    return np.moveaxis(counts.reshape(runs, each_run)[:, 1:].reshape(runs, streams + 1, 2, BINS), 0, 2)
 
 
 def quantiles(

@@ -1,7 +1,7 @@
 """The loop over chunks of events, for a batch of runs, on all devices.
 
 The requests of a chunk are generated before the chunk, and its sums are stored after the chunk. The body of the loop is
-therefore a single event, and each float32 sum has only the terms of one chunk. In names, a lane is one run of a batch.
+therefore a single event, and each float32 sum has only the terms of one chunk.
 """
 
 import math
@@ -40,7 +40,7 @@ SEEDS = several(Validator(least=0, most=2**32 - 1, whole=True), 1, "seeds")
 # number of states in memory while a chunk is computed: the state before the chunk, the state after the chunk, and an
 # intermediate state
 COPIES = 3
-BY_LANE = PartitionSpec(None, "lane")
+BY_RUN = PartitionSpec(None, "run")
 
 
 class Run(NamedTuple):
@@ -108,9 +108,9 @@ def incoming(scenario: Scenario, run: Run) -> Incoming:
     """
     system = scenario.system
     window = scenario.arrivals.window(system.placement.capacity(system.drive), run.key, run.first, CHUNK)
-    place = system.placement.locate(system.drive, window.requests)
+    location = system.placement.locate(system.drive, window.requests)
     word, _ = words(run.key, run.first, CHUNK, OF_DISPATCH)
-    return Incoming(window.requests, place, window.gap, word)
+    return Incoming(window.requests, location, window.gap, word)
 
 
 def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tally, Any]]:
@@ -195,34 +195,34 @@ def _advance(
 
     if devices == 1:
         return one_device(arrays, run)
-    by_chunk = PartitionSpec(None, None, "lane")
-    kept = None if isinstance(record.log, NoLog) else PartitionSpec(None, None, None, "lane")
-    by_lane = jax.tree.map(last_spec, run)
+    by_chunk = PartitionSpec(None, None, "run")
+    kept = None if isinstance(record.log, NoLog) else PartitionSpec(None, None, None, "run")
+    by_run = jax.tree.map(last_spec, run)
     return jax.shard_map(
         one_device,
-        mesh=lane_mesh(devices),
-        in_specs=(jax.tree.map(lane_spec, arrays), by_lane),
-        out_specs=(by_lane, (by_chunk, kept)),
+        mesh=run_mesh(devices),
+        in_specs=(jax.tree.map(run_spec, arrays), by_run),
+        out_specs=(by_run, (by_chunk, kept)),
         check_vma=False,
     )(arrays, run)
 
 
-def lane_spec(leaf: ArrayLike) -> PartitionSpec:
+def run_spec(leaf: ArrayLike) -> PartitionSpec:
     """Return how a leaf of a batched scenario is divided among devices.
 
-    The runs of an array `[1, lane]` are divided among the devices. Every other leaf is copied to all devices.
+    The runs of an array `[1, run]` are divided among the devices. Every other leaf is copied to all devices.
     """
-    return BY_LANE if np.ndim(leaf) == 2 else PartitionSpec()
+    return BY_RUN if np.ndim(leaf) == 2 else PartitionSpec()
 
 
 def last_spec(leaf: ArrayLike) -> PartitionSpec:
     """Return how an array whose last axis is the batch is divided among devices."""
-    return PartitionSpec(*(None,) * (np.ndim(leaf) - 1), "lane")
+    return PartitionSpec(*(None,) * (np.ndim(leaf) - 1), "run")
 
 
-def lane_mesh(devices: int) -> Mesh:
+def run_mesh(devices: int) -> Mesh:
     """Return a mesh of the first `devices` devices."""
-    return jax.make_mesh((devices,), ("lane",), axis_types=(AxisType.Auto,), devices=jax.devices()[:devices])
+    return jax.make_mesh((devices,), ("run",), axis_types=(AxisType.Auto,), devices=jax.devices()[:devices])
 
 
 class Static:
@@ -292,7 +292,7 @@ class Runner:
     ----------
     scenario : Scenario
         The scenario, or a stacked scenario.
-    key : array of uint32, shape `[2, lane]`, or `[2]` for a single run
+    key : array of uint32, shape `[2, run]`, or `[2]` for a single run
         Keys of the runs.
     record : Record
         Sums and log to store.
@@ -322,11 +322,11 @@ class Runner:
         self.record = record
         self.devices = _divisor(key.shape[1], len(jax.devices())) if key.ndim > 1 else 1
         # the numbers are copied to the devices once, because a trace is large
-        mesh = lane_mesh(self.devices)
+        mesh = run_mesh(self.devices)
         drawn = random_phases(key, scenario.system.drives)
         with addressed(self.wide), uncollected():
             self.arrays = jax.tree.map(
-                lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, lane_spec(leaf))), arrays
+                lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, run_spec(leaf))), arrays
             )
             state = _begin.eval_shape(self.arrays, self.static, key, drawn)
             require_room(state, scenario.system, math.prod(key.shape[1:]))
@@ -338,7 +338,7 @@ class Runner:
         with addressed(self.wide), uncollected():
             run = _begin(self.arrays, self.static, self._key, drawn)
             run = run._replace(**{name: jnp.asarray(column) for name, column in more.items()})
-            return jax.tree.map(partial(_spread, lane_mesh(self.devices)), run) if self.devices > 1 else run
+            return jax.tree.map(partial(_spread, run_mesh(self.devices)), run) if self.devices > 1 else run
 
     def begin_at(self, first: np.ndarray, counted: np.ndarray, phase: np.ndarray) -> None:
         """Begin the runs of a batch again with empty systems, each at another request of a trace.
@@ -449,8 +449,8 @@ class Runner:
         if so_far > MOST_WHOLE - count * CHUNK:
             raise InputError(f"{so_far} requests in one run: at most {MOST_WHOLE} are possible; use several seeds")
         with addressed(self.wide), uncollected():
-            self.run, told = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
-        return jax.tree.map(np.asarray, told)
+            self.run, sums = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
+        return jax.tree.map(np.asarray, sums)
 
 
 @contextmanager

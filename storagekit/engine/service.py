@@ -79,18 +79,18 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], cert
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
     slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
-    place, arrival_time = pick_tree((slots.place, slots.arrival_time), slot)
+    location, arrival_time = pick_tree((slots.location, slots.arrival_time), slot)
     written = certain & (pick(slots.number, slot) == number) & ~pick(slots.reads_now, slot)
     delayed = system.write.ends_delayed(state.write, which)
     written = written if delayed is None else written & ~delayed
-    told = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
-    ended = AccessEnded(which, slot, number, replica, place, arrival_time, placement, certain, written, *told)
+    facts = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
+    ended = AccessEnded(which, slot, number, replica, location, arrival_time, placement, certain, written, *facts)
     state = count_end(scenario, notify(scenario, state, "on_access_ended", ended), which, certain)
     state = _write_next(scenario, state, which, certain)
     if not system.write.leaves:
         return state
-    part = placement.part_on(row_index(system.drives, drives.wake), place)
-    to_write = written & bit_is_set(placement.parts_of(place), part)
+    part = placement.part_on(row_index(system.drives, drives.wake), location)
+    to_write = written & bit_is_set(placement.parts_of(location), part)
     wake = jnp.where(drives.idle & to_write, jnp.minimum(drives.wake, 0.0), drives.wake)
     state = state._replace(drives=drives._replace(wake=wake))
     if not system.write.delays:
@@ -113,13 +113,13 @@ def _write_next(
     slot, number = (pick(one, which) for one in (drives.plan.slot, drives.plan.number))
     drive = row_index(scenario.system.drives, drives.wake)
     others = drives.planned & (drives.plan.number == number) & (drive != which)
-    first, waiting, place, its, end = pick_tree(
-        (slots.reads_first, slots.waiting, slots.place, slots.number, slots.latest), slot
+    first, waiting, location, its, end = pick_tree(
+        (slots.reads_first, slots.waiting, slots.location, slots.number, slots.latest), slot
     )
     ready = certain & (its == number) & first & (waiting == 0) & ~any_row(others)
     into = (row_index(scenario.system.slots, slots.sent) == slot) & ready
-    parts = placement.parts_of(place)
-    joins = ready & bit_is_set(parts, placement.part_on(drive, place))
+    parts = placement.parts_of(location)
+    joins = ready & bit_is_set(parts, placement.part_on(drive, location))
     state = state._replace(
         slots=slots._replace(
             waiting=jnp.where(into, parts, slots.waiting),
@@ -144,20 +144,20 @@ def _of_access(
     slot: slot of the request. Another request may already use this slot.
     """
     system, slots = scenario.system, state.slots
-    place, rule, sent, read, client, sectors = pick_tree(
-        (slots.place, slots.rule, slots.sent, slots.read, slots.client, slots.sectors), slot
+    location, rule, sent, read, client, sectors = pick_tree(
+        (slots.location, slots.rule, slots.sent, slots.read, slots.client, slots.sectors), slot
     )
-    part = system.placement.part_on(which, place)
+    part = system.placement.part_on(which, location)
     drives, number = state.drives, pick(state.drives.plan.number, which)
     awaited = certain & (pick(slots.number, slot) == number) & bit_is_set(rule.counted, part)
     if slots.reads_first is not None:
         awaited = awaited & ~pick(slots.reads_first, slot)
     # a brick sends its completion only when all its parts of the write are on disk
-    sibling = system.placement.sibling(part, place)
-    other = system.placement.drive_of(sibling, place)
+    sibling = system.placement.sibling(part, location)
+    other = system.placement.drive_of(sibling, location)
     runs = pick(drives.planned, other) & (pick(drives.plan.number, other) == number)
     awaited = awaited & ~((runs | bit_is_set(pick(slots.waiting, slot), sibling)) & bit_is_set(rule.counted, sibling))
-    much = None if sectors is None else system.placement.sectors_of(part, place, sectors)
+    much = None if sectors is None else system.placement.sectors_of(part, location, sectors)
     return awaited, system.brick_of(which), read, client, much, -sent
 
 
@@ -168,7 +168,7 @@ class Chosen(NamedTuple):
     ----------
     number : array of int32, shape `[1, *batch]`
         Number of its request.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of its request.
     part : array of int32, shape `[1, *batch]`
         The part.
@@ -184,7 +184,7 @@ class Chosen(NamedTuple):
     """
 
     number: Int[Array, "1 *batch"]
-    place: Any
+    location: Any
     part: Int[Array, "1 *batch"]
     read: Bool[Array, "1 *batch"]
     reads: Bool[Array, "1 *batch"]
@@ -244,7 +244,7 @@ class Best(NamedTuple):
     buffer: Any
 
     @property
-    def takes(self) -> Float[Array, "1 *batch"]:
+    def access_time(self) -> Float[Array, "1 *batch"]:
         """Duration of the access, seconds."""
         return self.positioning.total + self.transfer
 
@@ -279,11 +279,11 @@ def choose(
     chosen = best.chosen
     shared = chosen.read | system.write.settles & ~chosen.late
     made = best.found & shared
-    claim = Bid(best.slot, chosen.part, made, best.positioning.total, best.start, best.takes)
+    claim = Bid(best.slot, chosen.part, made, best.positioning.total, best.start, best.access_time)
     decision, arbitration = system.arbitration.claim(state.arbitration, claim)
     kept = best.found & (decision.kept | ~shared)
     gives_up = best.found & ~kept
-    rival = row_index(system.drives, best.start) == system.placement.drive_of(decision.rival, chosen.place)
+    rival = row_index(system.drives, best.start) == system.placement.drive_of(decision.rival, chosen.location)
     rival = rival & decision.rival_yields
 
     again = jnp.maximum(best.finish - system.arbitration.lead_time, best.start)
@@ -307,12 +307,12 @@ def choose(
         arbitration=arbitration,
     )
     given_up = jnp.where(decision.rival_yields, bit(decision.rival), jnp.uint32(0))
-    where = (best.slot, chosen.part, chosen.place, system.placement)
+    where = (best.slot, chosen.part, chosen.location, system.placement)
     taken = AccessStarted(*where, chosen.read, kept, planner, distance, given_up, chosen.delayed)
-    return notify(scenario, state, "on_access_started", taken), _told(scenario, slots, best, claim, decision)
+    return notify(scenario, state, "on_access_started", taken), _report_of(scenario, slots, best, claim, decision)
 
 
-def _told(
+def _report_of(
     scenario: Scenario, slots: Slots, best: Best, claim: Bid, decision: Decision
 ) -> dict[str, Bool[Array, "1 *batch"] | Int[Array, "1 *batch"]]:
     """Return the fields of the report for a choice. slots: slots before the choice."""
@@ -359,11 +359,11 @@ def best_part(
     free, phase, arm = pick_tree((drives.free, drives.phase, drives.arm), which)
     begins = system.arbitration.begins(free)
     angle = phase + as_now.turns(begins)
-    parts = placement.part_on(which, slots.place)
+    parts = placement.part_on(which, slots.location)
     issued, enqueue_time = _given(system, state, which)
     offer = system.write.offer(state.write, issued, parts, placement)
     candidate, choosable_from = candidates(scenario, state, offer, parts)
-    targets = _on_drive(system, slots.place, parts, which)
+    targets = _on_drive(system, slots.location, parts, which)
     choice = Choice(
         system.drive, as_now, placement, which, arm, angle, targets, slots.reads_now, enqueue_time, parts, offer.usable
     )
@@ -396,11 +396,11 @@ def _access(
     """Return the location of the chosen part, its nearest replica, and the access. own: buffer of the drive."""
     system, read, part = scenario.system, chosen.reads, chosen.part
     # computed only for the chosen part, because the computation of the end position takes time
-    target = _on_drive(system, chosen.place, part, choice.which)
-    reach = choice._replace(target=target, read=read, part=part, usable=chosen.usable).reach()
+    target = _on_drive(system, chosen.location, part, choice.which)
+    nearest = choice._replace(target=target, read=read, part=part, usable=chosen.usable).nearest()
     transfer = time_of(scenario, choice.mechanics, target, read, choice.which)
-    access = system.drive.buffer.access(own, choice.angle, target, read, reach.positioning, transfer)
-    return target, reach.replica, access
+    access = system.drive.buffer.access(own, choice.angle, target, read, nearest.positioning, transfer)
+    return target, nearest.replica, access
 
 
 def _given(
@@ -421,22 +421,22 @@ def _whose(
     if slots.stream is None or slots.sectors is None:
         return None, None
     chosen, sectors = best.chosen, pick(slots.sectors, best.slot)
-    sectors = scenario.system.placement.sectors_of(chosen.part, chosen.place, sectors)
+    sectors = scenario.system.placement.sectors_of(chosen.part, chosen.location, sectors)
     return pick(slots.stream, best.slot), jnp.where(chosen.late, 0, sectors)
 
 
-def _on_drive(system: System, place: Any, part: Int[Array, "row *batch"], which: Int[Array, "1 *batch"]) -> Target:
-    """Return the location of parts on drive `which`. place: locations of the requests of these parts."""
-    return system.drive.seen(system.placement.target_on(part, place), which)
+def _on_drive(system: System, location: Any, part: Int[Array, "row *batch"], which: Int[Array, "1 *batch"]) -> Target:
+    """Return the location of parts on drive `which`. location: locations of the requests of these parts."""
+    return system.drive.seen(system.placement.target_on(part, location), which)
 
 
 def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *batch"]) -> Chosen:
     """Return the part of a request that the choosing drive holds. slot: slot of the request."""
-    place = pick_tree(slots.place, slot)
+    location = pick_tree(slots.location, slot)
     return Chosen(
         number=pick(slots.number, slot),
-        place=place,
-        part=choice.placement.part_on(choice.which, place),
+        location=location,
+        part=choice.placement.part_on(choice.which, location),
         read=pick(slots.read, slot),
         reads=pick(slots.reads_now, slot),
         usable=None if choice.usable is None else pick(choice.usable, slot),
@@ -461,13 +461,13 @@ def _or_later(
     system, placement, which = scenario.system, choice.placement, choice.which
 
     def price(
-        place: Any,
+        location: Any,
         arrival_time: Float[Array, "row *batch"],
         part: Int[Array, "row *batch"],
         usable: UInt32[Array, "row *batch"],
     ) -> Float[Array, "row *batch"]:
         writes = jnp.zeros(part.shape, bool)
-        targets = _on_drive(system, place, part, which)
+        targets = _on_drive(system, location, part, which)
         these = None if choice.usable is None else usable
         sight = choice._replace(target=targets, read=writes, enqueue_time=arrival_time, part=part, usable=these)
         return system.schedule.cost(state.schedule, sight)
@@ -475,10 +475,10 @@ def _or_later(
     later = system.write.later(state.write, which, chooses, lowest, price, placement)
     if later is None:
         return chosen, 0
-    part = placement.part_on(which, later.place)
+    part = placement.part_on(which, later.location)
     never = jnp.zeros_like(later.found)
     usable = None if choice.usable is None else later.usable
-    other = Chosen(later.number, later.place, part, never, never, usable, later.row)
+    other = Chosen(later.number, later.location, part, never, never, usable, later.row)
     return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NO_REQUEST))), later.candidates
 
 
@@ -560,7 +560,7 @@ def serve(
         first = kept & (chosen.read != chosen.reads)
         counts, timed = counts & ~first, counts | first
     last = jnp.where(timed, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
-    lost, others = still_serving(state, slot, scenario.system.placement.drive_of(decision.rival, chosen.place))
+    lost, others = still_serving(state, slot, scenario.system.placement.drive_of(decision.rival, chosen.location))
     part = Part(rule, chosen.read, rest, last, before, counts, best.finish, decision.rival_yields, lost, others)
     known = claimed & (rule.needed > 0) & jnp.isfinite(decision.completion)
     completion = jnp.where(known, decision.completion, when_taken(scenario, part))

@@ -27,7 +27,7 @@ class Slots(NamedTuple):
     ----------
     number : array of int32, shape `[slot, *batch]`
         Number of the request; NO_REQUEST in a slot that was never used.
-    place : pytree of arrays, shape `[slot, *batch]`
+    location : pytree of arrays, shape `[slot, *batch]`
         Location of the request.
     read, asynchronous : array of bool, shape `[slot, *batch]`
         Whether the request is a read, and whether it is asynchronous: no client waits for its completion.
@@ -57,7 +57,7 @@ class Slots(NamedTuple):
     """
 
     number: Int[Array, "slot *batch"]
-    place: Any
+    location: Any
     read: Bool[Array, "slot *batch"]
     asynchronous: Bool[Array, "slot *batch"]
     stream: Int[Array, "slot *batch"] | None
@@ -173,7 +173,7 @@ class State(NamedTuple):
         Number of requests admitted since the requests of the present chunk were drawn.
     arrivals : pytree of arrays
         Private state of the arrivals.
-    dispatch, arbitration, write, queue, schedule, cache, condition : pytree of arrays
+    dispatch, arbitration, write, queue, schedule, cache, faults : pytree of arrays
         Private state of the components named in `COMPONENTS`.
     """
 
@@ -189,11 +189,11 @@ class State(NamedTuple):
     queue: Any
     schedule: Any
     cache: Any
-    condition: Any
+    faults: Any
 
 
 # components that receive the events of a request
-COMPONENTS = ("dispatch", "arbitration", "write", "queue", "schedule", "cache", "condition")
+COMPONENTS = ("dispatch", "arbitration", "write", "queue", "schedule", "cache", "faults")
 
 
 def notify(scenario: Scenario, state: State, hook: str, event: Any) -> State:
@@ -237,7 +237,7 @@ def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> Ab
         The mechanics.
     """
     system = scenario.system
-    return system.condition.now(state.condition, system.drive.mechanics_of(which), system.brick_of(which))
+    return system.faults.now(state.faults, system.drive.mechanics_of(which), system.brick_of(which))
 
 
 def time_of(
@@ -309,7 +309,7 @@ def issue(
     brick = system.brick_of(row_index(system.drives, drives.wake))
     same = brick[:, None] == brick[None]
     acts = jnp.any(same & acts[None], axis=1)
-    queued = Queued(slots.waiting, slots.place, slots.sent, busy, brick, acts, which, system.placement)
+    queued = Queued(slots.waiting, slots.location, slots.sent, busy, brick, acts, which, system.placement)
     queue, given = system.queue.hand(state.queue, queued)
     wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, when), drives.wake)
     return state._replace(
@@ -344,7 +344,7 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *ba
     # the loop is over parts and not over drives, because a brick may have many drives, and a request few parts
     for number in range(placement.most_parts or system.drives):
         part = jnp.full_like(slots.stream, number)
-        brick = system.brick_of(placement.drive_of(part, slots.place))
+        brick = system.brick_of(placement.drive_of(part, slots.location))
         queued = bit_is_set(system.queue.queued(state.queue, slots.waiting, brick), part) & (slots.stream < streams)
         mark = jnp.where(queued, bit(slots.stream + brick % each * streams), jnp.uint32(0))
         words = [word | jnp.where(brick // each == index, mark, jnp.uint32(0)) for index, word in enumerate(words)]
@@ -376,13 +376,13 @@ def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[A
     system = scenario.system
     batch = phase.shape[1:]
     # the placement defines the structure of a location
-    place = system.placement.locate(system.drive, empty_request(batch))
+    location = system.placement.locate(system.drive, empty_request(batch))
     bricks, parts = system.bricks.count, system.placement.most_parts or system.drives
     sizes = StateSizes(
-        system.slots, system.drives, batch, system.condition.stops, place, system.placement, bricks, parts
+        system.slots, system.drives, batch, system.faults.stops, location, system.placement, bricks, parts
     )
     return State(
-        slots=_empty_slots(scenario, phase, place),
+        slots=_empty_slots(scenario, phase, location),
         drives=_sleeping_drives(scenario, phase),
         arrived=jnp.full((1, *batch), scenario.arrivals.first_arrival, jnp.float32),
         gap=jnp.zeros((1, *batch), jnp.float32),
@@ -399,15 +399,15 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewh
         return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
     opening = scenario.arrivals.at_start(row_index(system.slots, phase))
-    told_apart = scenario.arrivals.told_apart
+    stores_streams = scenario.arrivals.stores_streams
     return Slots(
         number=slot(NO_REQUEST, jnp.int32),
-        place=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
+        location=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
         asynchronous=slot(False, bool),
-        stream=slot(0, jnp.int32) if told_apart else None,
-        client=slot(0, jnp.int32) if told_apart else None,
-        sectors=slot(0, jnp.int32) if told_apart else None,
+        stream=slot(0, jnp.int32) if stores_streams else None,
+        client=slot(0, jnp.int32) if stores_streams else None,
+        sectors=slot(0, jnp.int32) if stores_streams else None,
         receiving=slot(0, jnp.int32),
         arrival_time=slot(0),
         sent=slot(0),
@@ -428,7 +428,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *batch"]) ->
     time, nothing = drive(0), drive(0, jnp.int32)
     arm = Arm(nothing, nothing)
     several, arbitration = scenario.system.placement.needs_several, scenario.system.arbitration
-    whose = nothing if scenario.arrivals.told_apart else None
+    whose = nothing if scenario.arrivals.stores_streams else None
     return Drives(
         wake=drive(jnp.inf),
         phase=phase,

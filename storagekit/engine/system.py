@@ -51,7 +51,7 @@ class System(eqx.Module):
         Selects the waiting parts that a brick issues to its drives, by default all waiting parts.
     cache : AbstractCache, optional
         Memory in front of the drives, by default none.
-    condition : FaultSchedule, optional
+    faults : FaultSchedule, optional
         Slowdowns and outages of bricks, by default none.
     drives : int, optional
         Number of drives of the simulation, by default the number that the placement uses. If several settings use
@@ -83,7 +83,7 @@ class System(eqx.Module):
     arbitration: AbstractArbitration
     queue: AbstractQueue
     cache: AbstractCache
-    condition: FaultSchedule
+    faults: FaultSchedule
     synchronized: Int[AnyArray, "..."]
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
@@ -99,7 +99,7 @@ class System(eqx.Module):
         arbitration: AbstractArbitration | None = None,
         queue: AbstractQueue | None = None,
         cache: AbstractCache | None = None,
-        condition: FaultSchedule | None = None,
+        faults: FaultSchedule | None = None,
         drives: int | None = None,
         slots: int | None = None,
         synchronized: ArrayLike = 0,
@@ -113,9 +113,9 @@ class System(eqx.Module):
         self.arbitration = dispatch.arbitration if arbitration is None else arbitration
         self.queue = Unlimited() if queue is None else queue
         self.cache = NoCache() if cache is None else cache
-        self.condition = FaultSchedule() if condition is None else condition
+        self.faults = FaultSchedule() if faults is None else faults
         _require_components(write=self.write, arbitration=self.arbitration, queue=self.queue, cache=self.cache)
-        _require_components(condition=self.condition)
+        _require_components(faults=self.faults)
         self.synchronized = named("synchronized", whole)(synchronized)
         self.drives = DRIVES("drives in one system", np.max(placement.drives) if drives is None else drives)
         self.slots = AUTO if slots is None else SLOTS("request slots", slots)
@@ -141,7 +141,7 @@ class System(eqx.Module):
             self.queue,
             self.schedule,
             self.cache,
-            self.condition,
+            self.faults,
         )
         return tuple(type(one).__name__ for one in (*components, self.drive.buffer) if one.remembers)
 
@@ -198,14 +198,14 @@ class System(eqx.Module):
         self.drive.check_buffer(facts)
         self.write.check_rules(facts)
         for component in (
-            self.drive, self.placement, self.dispatch, self.schedule, self.arbitration, self.cache, self.condition,
+            self.drive, self.placement, self.dispatch, self.schedule, self.arbitration, self.cache, self.faults,
             self.queue, self.write,
         ):  # fmt: skip
             component.check(facts)
 
     def _facts(self, used: int) -> SystemFacts:
         """Return the properties of the system that each component checks in order to decide whether it fits."""
-        placement, write, condition = self.placement, self.write, self.condition
+        placement, write, faults = self.placement, self.write, self.faults
         buffered = self.drive.buffer.remembers
         return SystemFacts(
             layout=type(placement).__name__,
@@ -222,12 +222,12 @@ class System(eqx.Module):
             rewrites=buffered and bool(np.any(placement.sweep(self.drive.mechanics_of(whole(0)), whole(0)) > 0)),
             reads_before_writes=placement.reads_before_writes,
             competes=self.arbitration.competes,
-            lead=float(np.max(self.arbitration.lead_time)),
+            lead_time=float(np.max(self.arbitration.lead_time)),
             withdraws=placement.most_spare > 0 and self.dispatch.sends_more,
             withdraws_late=self.dispatch.withdraws_late,
             delays=write.leaves,
-            stops=condition.stops,
-            varies=condition.varies,
+            stops=faults.stops,
+            varies=faults.varies,
         )
 
 
@@ -241,7 +241,7 @@ _COMPONENTS: dict[str, tuple[type, str]] = {
     "arbitration": (AbstractArbitration, "an arbitration, such as sk.arbitration.NoArbitration()"),
     "queue": (AbstractQueue, "a queue, such as sk.queue.Unlimited()"),
     "cache": (AbstractCache, "a cache, such as sk.cache.NoCache()"),
-    "condition": (FaultSchedule, "a fault schedule, such as sk.faults.FaultSchedule(...)"),
+    "faults": (FaultSchedule, "a fault schedule, such as sk.faults.FaultSchedule(...)"),
 }
 _FIRST = ("drive", "placement", "dispatch", "schedule", "write")
 _ORDER = f"; the arguments of System are {', '.join(_FIRST)} in this order"

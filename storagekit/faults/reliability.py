@@ -373,7 +373,7 @@ class ReliabilityModel:
         lives = "exponential" if failures.shape == 1 else f"Weibull with shape {failures.shape:g}"
         times += ", together with the detection," if redundancy.declustered and repair.detection else ""
         hours = (self.rebuild_time(1) if redundancy.parities else repair.time) / HOUR
-        told = [
+        sentences = [
             f"The failure rate of a disk is {rates} a year, and a year has {failures.days:g} days.",
             f"Lifetimes are {lives}, and rebuild times are {times} with a mean of {hours:.4g} h for one failed disk.",
             f"The {order}." if redundancy.declustered else f"{order[0].upper()}{order[1:]}.",
@@ -386,16 +386,18 @@ class ReliabilityModel:
             else f"Failures are detected after a mean of {repair.detection / HOUR:.4g} h, exponentially distributed.",
         ]
         if failures.acceleration != 1:
-            told.append(f"Disks fail {failures.acceleration:g} times as often while a disk of their group is failed.")
+            sentences.append(
+                f"Disks fail {failures.acceleration:g} times as often while a disk of their group is failed."
+            )
         if self.bit_error_rate:
-            told.append(
+            sentences.append(
                 f"A bit cannot be read with probability {self.bit_error_rate:g}: {self.read_error:.3g} for a rebuild "
                 "without remaining redundancy."
             )
-        told += [f"A failure of a {domain.name} destroys all disks in it." for domain in self.domains]
+        sentences += [f"A failure of a {domain.name} destroys all disks in it." for domain in self.domains]
         if redundancy.groups > 1:
-            told.append(f"The {redundancy.groups} groups are independent.")
-        return tuple(told)
+            sentences.append(f"The {redundancy.groups} groups are independent.")
+        return tuple(sentences)
 
 
 @validate

@@ -72,4 +72,4 @@ def export(name: str, path: str | Path) -> Path:
     from storagekit.charts import export as written
 
     asked = page(name)
-    return written(asked.board(), path, title=asked.title, lead=asked.lead)
+    return written(asked.dashboard(), path, title=asked.title, lead=asked.lead)

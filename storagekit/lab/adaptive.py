@@ -3,7 +3,7 @@
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts import Board, Said, Slider, StepsControl
+from storagekit.charts import Dashboard, Said, Slider, StepsControl
 from storagekit.core.units import MS
 from storagekit.lab.page import LabPage
 from storagekit.papers.ars import draw
@@ -41,8 +41,8 @@ def words(found: xr.Dataset) -> Said:
     return Said(headline, [f"The load is {asked:g} reads/s; {served}."], table)
 
 
-def board() -> Board:
-    """Return the interactive page with its controls, as a `Board`."""
+def dashboard() -> Dashboard:
+    """Return the interactive page with its controls, as a `Dashboard`."""
     speeds = {
         f"speed_{node}": Slider(
             f"Speed of node {node} (%)", 50 if node == 3 else 100, 10, 100, 5, few=[50, 100] if node == 3 else [100]
@@ -55,12 +55,12 @@ def board() -> Board:
         "window": StepsControl("Window of ARS (s)", 1, [0.1, 0.2, 0.5, 1, 2, 5, 10], few=[0.1, 1, 10]),
     }
     waiting = "Compiling the three simulations: up to half a minute the first time, and a few seconds after that."
-    return Board(answer, draw.what_if, controls, words, waiting)
+    return Dashboard(answer, draw.what_if, controls, words, waiting)
 
 
 PAGE = LabPage(
     "Nodes of different speeds",
     "Four nodes with one disk each hold the same data, as copies or as fragments. Clients of ARS adapt the share of "
     "each node to the response times of the nodes.",
-    board,
+    dashboard,
 )

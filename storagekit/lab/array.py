@@ -4,8 +4,8 @@ import math
 
 import pandas as pd
 
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
-from storagekit.charts.live import FilledBoard
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts.live import FilledDashboard
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS, SECTOR
 from storagekit.lab.draw.ranked import Bars, Span, ranked, ranking, spanned
@@ -99,7 +99,7 @@ def _table(found: SchemesAnswer) -> pd.DataFrame:
     )
 
 
-def draw(found: SchemesAnswer) -> FilledBoard:
+def draw(found: SchemesAnswer) -> FilledDashboard:
     """Return the chart of the ranking: response times and throughput."""
     every = found.ranking
     columns = spanned([one.mean / MS for one in every], [one.p99 / MS for one in every]) | {
@@ -109,8 +109,8 @@ def draw(found: SchemesAnswer) -> FilledBoard:
     return _CHART.filled(rows=ranked(pd.DataFrame(columns)))
 
 
-def board() -> Board:
-    """Return the interactive page with its controls, as a `Board`."""
+def dashboard() -> Dashboard:
+    """Return the interactive page with its controls, as a `Dashboard`."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24]),
@@ -123,12 +123,12 @@ def board() -> Board:
         "tolerate": Slider("Failures to tolerate", 1, 0, 3, few=[0, 1, 2]),
         "goal": ChoiceControl("Goal", {name: name for name in _GOALS}, few=["shortest mean"]),
     }
-    return Board(answer, draw, controls, words)
+    return Dashboard(answer, draw, controls, words)
 
 
 PAGE = LabPage(
     "Lay out an array",
     "Which scheme suits given drives, data and requests: RAID 10, 5 or 6, an erasure code, or rotational replicas? "
     "All results on this page are computed from formulas.",
-    board,
+    dashboard,
 )

@@ -4,8 +4,8 @@ import math
 
 import xarray as xr
 
-from storagekit.charts import Board, Said, Slider
-from storagekit.charts.live import FilledBoard
+from storagekit.charts import Dashboard, Said, Slider
+from storagekit.charts.live import FilledDashboard
 from storagekit.lab.draw.shared import WAYS, sharing
 from storagekit.lab.page import LabPage
 from storagekit.papers.dsfq.what_if import what_if
@@ -56,14 +56,14 @@ def words(found: xr.Dataset) -> Said:
     )
 
 
-def draw(found: xr.Dataset) -> FilledBoard:
+def draw(found: xr.Dataset) -> FilledDashboard:
     """Return the chart of rates by stream and brick under both policies."""
     rows = (found.rate / _MB).to_dataframe().dropna().reset_index()
     return _CHART.filled(rows=rows.assign(way=[WAYS[policy] for policy in rows.policy]))
 
 
-def board() -> Board:
-    """Return the interactive page with its controls, as a `Board`."""
+def dashboard() -> Dashboard:
+    """Return the interactive page with its controls, as a `Dashboard`."""
     few = [1, 2, 4]
     controls = {
         "weight_f": Slider("Weight of f, on A", 1, 0.5, 8, 0.5, few=few),
@@ -75,12 +75,12 @@ def board() -> Board:
         "rate_a": Slider("Rate of brick A (MB/s)", 6, 1, 200, few=[6]),
         "rate_b": Slider("Rate of brick B (MB/s)", 4, 1, 200, few=[2, 4, 6, 12]),
     }
-    return Board(answer, draw, controls, words)
+    return Dashboard(answer, draw, controls, words)
 
 
 PAGE = LabPage(
     "Bound of the unfairness",
     "Stream f uses brick A, and stream g uses A and B. The rates are long-run means. Over short intervals the "
     "service of the streams may differ, up to a bound.",
-    board,
+    dashboard,
 )

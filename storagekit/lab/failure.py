@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
-from storagekit.charts.live import FilledBoard
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts.live import FilledDashboard
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS, SECTOR
 from storagekit.faults import Failures
@@ -119,7 +119,7 @@ def _table(found: FailedDisk) -> pd.DataFrame:
     )
 
 
-def draw(found: FailedDisk) -> FilledBoard:
+def draw(found: FailedDisk) -> FilledDashboard:
     """Return the chart: response times without a failure and during the rebuild, capacity, and nines of durability."""
     every = found.after.ranking
     losses = [found.durability(one) for one in every]
@@ -132,8 +132,8 @@ def draw(found: FailedDisk) -> FilledBoard:
     return _CHART.filled(rows=ranked(pd.DataFrame(columns)))
 
 
-def board() -> Board:
-    """Return the interactive page with its controls, as a `Board`."""
+def dashboard() -> Dashboard:
+    """Return the interactive page with its controls, as a `Dashboard`."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 24, 4, 60, few=[24]),
@@ -145,12 +145,12 @@ def board() -> Board:
         "rebuild": Slider("Rebuild (MB/s)", 20, 1, 200, few=[5, 20, 40]),
         "afr": Slider("Disks that fail in a year (%)", 1.4, 0.1, 20, 0.1, few=[1.4, 5]),
     }
-    return Board(answer, draw, controls, words)
+    return Dashboard(answer, draw, controls, words)
 
 
 PAGE = LabPage(
     "When a disk fails",
     "What happens to response times while a disk is lost and rebuilt, how long does the rebuild take, and how likely is a "
     "loss of data? All results on this page are computed from formulas.",
-    board,
+    dashboard,
 )

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from storagekit.charts import Board, Said, Slider
-from storagekit.charts.live import FilledBoard
+from storagekit.charts import Dashboard, Said, Slider
+from storagekit.charts.live import FilledDashboard
 from storagekit.core.units import KB, MS
 from storagekit.lab.draw.shared import WAYS, sharing
 from storagekit.lab.page import LabPage
@@ -109,25 +109,25 @@ def _delays(found: SharedBricks) -> str:
 def _table(found: SharedBricks) -> pd.DataFrame:
     columns = {}
     for policy in _POLICIES:
-        told = found.answers[policy]
-        columns[f"rate (MB/s), {WAYS[policy]}"] = [rate / _MB for rate in told.rates.values()]
+        answer = found.answers[policy]
+        columns[f"rate (MB/s), {WAYS[policy]}"] = [rate / _MB for rate in answer.rates.values()]
         columns[f"response (ms), {WAYS[policy]}"] = [found.response(policy, name) / MS for name in STREAMS]
     return pd.DataFrame(columns, index=pd.Index(list(STREAMS), name="stream"))
 
 
-def draw(found: SharedBricks) -> FilledBoard:
+def draw(found: SharedBricks) -> FilledDashboard:
     """Return the chart of rates by stream and brick under both policies."""
     rows = [
         (WAYS[policy], name, BRICKS[brick], rate / _MB)
-        for policy, told in found.answers.items()
-        for name, share in told.shares.items()
+        for policy, answer in found.answers.items()
+        for name, share in answer.shares.items()
         for brick, rate in share.by_brick.items()
     ]
     return _CHART.filled(rows=pd.DataFrame(rows, columns=["way", "stream", "brick", "rate"]))
 
 
-def board() -> Board:
-    """Return the interactive page with its controls, as a `Board`."""
+def dashboard() -> Dashboard:
+    """Return the interactive page with its controls, as a `Dashboard`."""
     few = [1, 2, 4]
     controls = {
         "weight_mail": Slider("Weight of mail, on A", 2, 0.5, 8, 0.5, few=few),
@@ -138,7 +138,7 @@ def board() -> Board:
         "rate_b": Slider("Rate of brick B (MB/s)", 200, 20, 1000, 10, few=[100, 200]),
         "waiting": Slider("Requests waiting per stream", 16, 1, 64, few=[16]),
     }
-    return Board(answer, draw, controls, words)
+    return Dashboard(answer, draw, controls, words)
 
 
 PAGE = LabPage(
@@ -146,5 +146,5 @@ PAGE = LabPage(
     "Mail reads from brick A, an archive from brick B, and a backup from both. With fairness over both bricks, "
     "service of the backup at B reduces its share of A. Choose the weights, the minimum shares and the rates of the "
     "bricks.",
-    board,
+    dashboard,
 )

@@ -15,7 +15,7 @@ from storagekit.calibrate.drive_check import demerit_by_class
 from storagekit.calibrate.drive_figures import DatasheetFigures
 from storagekit.calibrate.drive_fit import FittedDrive, fit_drive
 from storagekit.calibrate.measured_drive import measured_stream
-from storagekit.charts import Board, Said
+from storagekit.charts import Dashboard, Said
 from storagekit.charts.live import Control
 from storagekit.core.batching import real
 from storagekit.core.units import HOUR, MS, SECTOR
@@ -120,7 +120,7 @@ def _amounts(drive: str, _written: int) -> Amounts:
     )
 
 
-def told(answer: Beside) -> Said:
+def summary(answer: Beside) -> Said:
     """Return a text: the random and sequential performance of your drive, and a table of both drives."""
     yours, other = answer.drives.values()
     mine, its = yours.figures, other.figures
@@ -172,19 +172,19 @@ def _table(answer: Beside) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(names, name="figure"))
 
 
-def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
+def dashboard(drive: str = NEARLINE, other: str = "atlas10k") -> Dashboard:
     """Return the page that compares your drive with another drive, each given by name, file or data-sheet line."""
     choice = drive_choice(other)
     given = {name: KNOWN.get(name, other) for name in choice.options}
     controls = {"yours": Line("Your drive", drive), "other": replace(choice, label="Other drive", options=given)}
-    return Board(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, told)
+    return Dashboard(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, summary)
 
 
 PAGE = LabPage(
     "Your own drive",
     "The page compares a drive from its data sheet with another drive: seek curve, zones, and random reads by queue "
     "depth.",
-    board,
+    dashboard,
 )
 
 
@@ -227,8 +227,8 @@ def sample(drive: str = NEARLINE, count: int = 2500, seed: int = 0) -> RequestTr
     asked = request_trace(np.cumsum(pause), none.astype(int), offset, size, reads, measured_response=none, think=pause)
     service = measured_stream(asked, true).service.values.astype(float)
     begins = np.append(0.0, np.cumsum(service + pause)[:-1])
-    told_times = np.maximum(service + draw_of.normal(0, NOISE, count), 0)
-    return request_trace(begins, none.astype(int), offset, size, reads, measured_response=told_times, think=pause)
+    reported_times = np.maximum(service + draw_of.normal(0, NOISE, count), 0)
+    return request_trace(begins, none.astype(int), offset, size, reads, measured_response=reported_times, think=pause)
 
 
 def log_of(log: str = "", drive: str = NEARLINE, seed: int = 0) -> RequestTrace:

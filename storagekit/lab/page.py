@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
 
-from storagekit.charts import Board, live
+from storagekit.charts import Dashboard, live
 from storagekit.core.validation import called, validate_fields
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ class LabPage:
     ----------
     title, lead : str
         Plain text at the top of an exported page: the title, and the introduction below it.
-    board : callable
-        Function that returns the interactive part, a `Board`. Its arguments are initial values of controls.
+    dashboard : callable
+        Function that returns the interactive part, a `Dashboard`. Its arguments are initial values of controls.
 
     Raises
     ------
     InputError
-        If `board` cannot be called.
+        If `dashboard` cannot be called.
     """
 
     title: str
     lead: str
-    board: Annotated[Callable[..., Board], called]
+    dashboard: Annotated[Callable[..., Dashboard], called]
 
     def __post_init__(self):
         validate_fields(self)
@@ -39,8 +39,8 @@ class LabPage:
     def live(self, **begin: Any) -> "Box":
         """Return the interactive part of the page for JupyterLab.
 
-        `begin` gives initial values, keyed by the arguments of `board` or by the names of controls.
+        `begin` gives initial values, keyed by the arguments of `dashboard` or by the names of controls.
         """
-        makes = signature(self.board).parameters
-        made = self.board(**{name: value for name, value in begin.items() if name in makes})
+        makes = signature(self.dashboard).parameters
+        made = self.dashboard(**{name: value for name, value in begin.items() if name in makes})
         return live(made.beginning(**{name: value for name, value in begin.items() if name not in makes}))

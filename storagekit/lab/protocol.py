@@ -6,8 +6,8 @@ from functools import lru_cache
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
-from storagekit.charts.live import FilledBoard
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts.live import FilledDashboard
 from storagekit.core.units import KB, MS
 from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, ShortestQueue
 from storagekit.engine import Scenario, System
@@ -60,7 +60,7 @@ def scenario(
         dispatch,
         SATF(),
         AllCopies(),
-        condition=FaultSchedule(Slowdown(0, speed)),
+        faults=FaultSchedule(Slowdown(0, speed)),
         drives=MOST_BRICKS,
         slots=_SLOTS,
     )
@@ -117,13 +117,13 @@ def _half(summary: xr.DataArray) -> float:
     return float(summary.sel(statistic="high") - summary.sel(statistic="low")) / 2
 
 
-def draw(found: ComparedProtocols) -> FilledBoard:
+def draw(found: ComparedProtocols) -> FilledDashboard:
     """Return the chart of throughput and the 99% response time against the load."""
     return curves(found.data, found.load)
 
 
-def board() -> Board:
-    """Return the interactive page with its controls, as a `Board`."""
+def dashboard() -> Dashboard:
+    """Return the interactive page with its controls, as a `Dashboard`."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in _DRIVES}, few=_DRIVES[:1]),
         "replicas": Slider("Replicas (one brick each)", 4, 2, MOST_BRICKS, few=[2, 4, 8]),
@@ -133,7 +133,7 @@ def board() -> Board:
         "speed": Slider("Speed of one brick (%)", 100, 20, 100, 5, few=[50, 100]),
     }
     waiting = "Compiling the simulation: several seconds the first time, about a second after that."
-    return Board(answer, draw, controls, words, waiting)
+    return Dashboard(answer, draw, controls, words, waiting)
 
 
 PAGE = LabPage(
@@ -141,5 +141,5 @@ PAGE = LabPage(
     "Every brick has a copy of all data. The protocol selects the brick of a read by its address (hashing), by a "
     "table that follows the load (LARD), by the queue lengths, or by the positions of the heads (D-SPTF). Each point "
     "is the mean of six simulated runs.",
-    board,
+    dashboard,
 )

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
 from storagekit.core.units import MB, MINUTE
 from storagekit.core.validation import COUNT, POSITIVE, SPEED
 from storagekit.lab.draw import sessions as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import LabPage
 from storagekit.lab.progress import plain
-from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
+from storagekit.mediator import Balanced, Cluster, Request, SimulatedTransfers, balanced, fill
 
 LINKS = {"10 Gb/s": 1.25e9, "25 Gb/s": 3.125e9, "100 Gb/s": 12.5e9}
 GROUPS = {"none": None, "1 for 4": 4, "1 for 8": 8}
@@ -33,13 +33,13 @@ class Promised:
 
     cluster: Cluster
     request: Request
-    even: Even
+    even: Balanced
 
     @property
     def best(self) -> int:
         return self.even.best()
 
-    def checked(self, minutes: float = 2.0, seed: int = 0) -> Rehearsal:
+    def checked(self, minutes: float = 2.0, seed: int = 0) -> SimulatedTransfers:
         """Simulate, block by block, all sessions that a mediator admits, each `minutes` minutes long.
 
         The mediator admits one session after the other, each on the fewest agents that fit.
@@ -86,10 +86,10 @@ def promised(
     host = Host(HOST_SPEED)
     cluster = Cluster((disk,) * agents, host, host, Network(link, switched=True))
     request = Request("client", rate, round(rate * minutes * MINUTE), write, buffer, group)
-    return Promised(cluster, request, evenly(cluster, request))
+    return Promised(cluster, request, balanced(cluster, request))
 
 
-def told(answer: Promised) -> Said:
+def summary(answer: Promised) -> Said:
     """Return a text: the number of sessions, the best striping, the constraint, and the effect of the stripe unit."""
     even, best, rate = answer.even, answer.best, answer.request.rate
     sessions, agents, unit = (int(column[best]) for column in (even.sessions, even.shapes.agents, even.shapes.unit))
@@ -143,7 +143,7 @@ def disk_like(drive: str) -> Disk:
     return Disk.like(mechanical(drive))
 
 
-def board(
+def dashboard(
     drive: str = NEARLINE,
     agents: int = 16,
     rate_mb: float = 5,
@@ -152,8 +152,8 @@ def board(
     buffer_mb: float = 4,
     minutes: float = 60,
     kind: str = "read",
-) -> Board:
-    """Return the page of the mediator, as a `Board`; the arguments are the initial values of its controls."""
+) -> Dashboard:
+    """Return the page of the mediator, as a `Dashboard`; the arguments are the initial values of its controls."""
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {
@@ -170,7 +170,7 @@ def board(
         "minutes": Slider("Minutes", minutes, 1, max(240, minutes), few=[minutes]),
         "kind": ChoiceControl("Sessions", {"read": False, "write": True}, value=kind, few=[kind]),
     }
-    return Board(_asked, lambda answer: draw.by_shape(answer.rows()), controls, told)
+    return Dashboard(_asked, lambda answer: draw.by_shape(answer.rows()), controls, summary)
 
 
 def _asked(
@@ -190,5 +190,5 @@ PAGE = LabPage(
     "Guaranteed sessions",
     "Storage agents with one disk each are behind a switch. Clients need a continuous data rate. How many sessions can be "
     "guaranteed, over how many agents should an object be striped, and in which unit?",
-    board,
+    dashboard,
 )

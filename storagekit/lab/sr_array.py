@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from storagekit.charts import Board, ChoiceControl, Said, Slider
-from storagekit.charts.live import FilledBoard
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider
+from storagekit.charts.live import FilledDashboard
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
 from storagekit.lab.draw.ranked import Bars, ranked, ranking
@@ -69,7 +69,7 @@ def words(found: LayoutAnswer) -> Said:
     return Said(f"{layout}", lines, table)
 
 
-def draw(found: LayoutAnswer) -> FilledBoard:
+def draw(found: LayoutAnswer) -> FilledDashboard:
     """Return the chart of the ranking: response time of a single request, and throughput."""
     every = found.ranking
     columns = {
@@ -80,8 +80,8 @@ def draw(found: LayoutAnswer) -> FilledBoard:
     return _CHART.filled(rows=ranked(pd.DataFrame(columns)))
 
 
-def board() -> Board:
-    """Return the interactive page with its controls, as a `Board`."""
+def dashboard() -> Dashboard:
+    """Return the interactive page with its controls, as a `Dashboard`."""
     controls = {
         "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 1, 48, few=[6, 12, 24]),
@@ -91,7 +91,7 @@ def board() -> Board:
         "data": Slider("Data (% of raw capacity)", 10, 1, 60, few=[10, 30]),
         "goal": ChoiceControl("Objective", {name: name for name in _GOALS}),
     }
-    return Board(answer, draw, controls, words)
+    return Dashboard(answer, draw, controls, words)
 
 
 PAGE = LabPage(
@@ -99,5 +99,5 @@ PAGE = LabPage(
     "Spare capacity can reduce response times. Wider striping shortens seeks, copies at equal angles on one disk "
     "shorten the rotational latency, and mirrors do both for reads. The best combination depends on the fraction of "
     "reads, the queue and the capacity.",
-    board,
+    dashboard,
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, completion_bounds
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
 from storagekit.core.errors import InputError
 from storagekit.core.units import MB, MS
 from storagekit.core.validation import COUNT, POSITIVE, SIZE
@@ -86,7 +86,7 @@ def _width(disk: Disk, agents: int, size: float, rate: float, count: int) -> Wid
     return Width(count, limit, float(low[-1]), float(high[-1]), rates[:-1], low[:-1], high[:-1])
 
 
-def told(answer: StripingTimes) -> Said:
+def summary(answer: StripingTimes) -> Said:
     """Return a text: the recommended width, its response time, and the cost of striping."""
     best, alone, widest = answer.best, answer.widths[0], answer.widths[-1]
     rate = f"{answer.rate:g} requests/s"
@@ -113,8 +113,8 @@ def _between(one: Width) -> str:
     return f"{low:,.0f} ms" if high - low < 0.5 else f"{low:,.0f} to {high:,.0f} ms"
 
 
-def board(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate: float = 50) -> Board:
-    """Return the interactive page, as a `Board`; the arguments are the initial values of its controls."""
+def dashboard(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate: float = 50) -> Dashboard:
+    """Return the interactive page, as a `Dashboard`; the arguments are the initial values of its controls."""
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {
@@ -125,7 +125,7 @@ def board(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate: flo
         ),
         "rate": Slider("Requests/s", rate, 1, max(1000, rate), few=sorted({10, 50, 100, 200, 400, rate})),
     }
-    return Board(_asked, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, told)
+    return Dashboard(_asked, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, summary)
 
 
 def _asked(disk: Disk, agents: float, size_mb: float, rate: float) -> StripingTimes:
@@ -144,5 +144,5 @@ PAGE = LabPage(
     "When to stripe",
     "Storage agents with one disk each receive large requests. Should a request go to one agent, or be striped over "
     "several? Striping shortens the transfer but makes every disk seek. Which effect is larger depends on the load.",
-    board,
+    dashboard,
 )

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
 from storagekit.core.arrays import AnyArray
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS, SECTOR
@@ -33,7 +33,7 @@ MOST_REPLICAS = 6
 _ACCESSES = 20_000
 
 
-def board(
+def dashboard(
     drive: str = NEARLINE,
     replicas: int = 3,
     arm: float = 10,
@@ -41,8 +41,8 @@ def board(
     platter: float = 0,
     size_kb: float = 64,
     kind: str = "read",
-) -> Board:
-    """Return the page of a request's path, as a `Board`; the arguments are the initial values of its controls.
+) -> Dashboard:
+    """Return the page of a request's path, as a `Dashboard`; the arguments are the initial values of its controls.
 
     drive: name, file or data-sheet line. arm: position of the arm, percent of the cylinders, inward. address: percent
     of the data. platter: angle, percent of a revolution.
@@ -56,7 +56,7 @@ def board(
         "size_kb": StepsControl("Size (KB)", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
         "kind": ChoiceControl("Request", {"read": True, "write": False}, value=kind, few=[kind]),
     }
-    return Board(_asked, draw.request_way, controls, told)
+    return Dashboard(_asked, draw.request_way, controls, summary)
 
 
 def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
@@ -68,11 +68,11 @@ PAGE = LabPage(
     "The path of a request",
     "A disk of an array holds several copies of each block, at equal angles in one cylinder. Choose the position of "
     "the arm and of the data, and step through the service time of the request.",
-    board,
+    dashboard,
 )
 
 
-def told(way: xr.Dataset) -> Said:
+def summary(way: xr.Dataset) -> Said:
     """Return a text: the selected replica, the reason for the selection, and the times of the other replicas."""
     taken = int(way.taken)
     totals = way[list(PARTS)].to_dataarray("part").sum("part") / MS
@@ -139,27 +139,29 @@ def request_way(
     target = _located(layout, drive, _row(round(address * (units - 1)) * sectors), sectors)
     here = Arm(_row(round(arm * (drive.cylinders - 1))), _row(0))
     angle, none, reads = _row(np.float32(platter % 1.0)), _row(np.int32(0)), jnp.array([read])
-    places = [layout.replica(drive, target, none, index) for index in range(replicas)]
-    takes = [drive.positioning(here, angle, place, reads) for place in places]
+    locations = [layout.replica(drive, target, none, index) for index in range(replicas)]
+    takes = [drive.positioning(here, angle, location, reads) for location in locations]
     reach = nearest_replica(layout, drive, drive, here, angle, target, reads, none, None)
     seek = _column(one.seek for one in takes)
     overhead = np.full(replicas, float(drive.overhead))
     moved = np.maximum(seek - overhead, 0.0)
-    settles = (_column(place.cylinder for place in places) != int(here.cylinder[0])) | bool(drive.settles_on_switch)
+    settles = (_column(location.cylinder for location in locations) != int(here.cylinder[0])) | bool(
+        drive.settles_on_switch
+    )
     settle = np.where((moved > 0) & settles & (not read), float(drive.write_settle), 0.0)
     columns = {
         "overhead": overhead,
         "move": moved - settle,
         "settle": settle,
         "rotation": _column(one.rotation for one in takes),
-        "transfer": _column(place.transfer for place in places),
+        "transfer": _column(location.transfer for location in locations),
     }
-    angles = _column(place.angle for place in places) % 1.0
+    angles = _column(location.angle for location in locations) % 1.0
     return xr.Dataset(
         {name: ("replica", seconds, {"units": "s", "long_name": PARTS[name]}) for name, seconds in columns.items()}
         | {
-            "cylinder": ("replica", _column(place.cylinder for place in places).astype(int)),
-            "head": ("replica", _column(place.head for place in places).astype(int)),
+            "cylinder": ("replica", _column(location.cylinder for location in locations).astype(int)),
+            "head": ("replica", _column(location.head for location in locations).astype(int)),
             "angle": ("replica", angles, {"units": "turns"}),
         },
         coords={"replica": np.arange(replicas), "taken": int(reach.replica[0])},

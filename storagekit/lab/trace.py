@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from storagekit.charts import Board, Said, Slider, StepsControl
-from storagekit.charts.live import Control, FilledBoard
+from storagekit.charts import Dashboard, Said, Slider, StepsControl
+from storagekit.charts.live import Control, FilledDashboard
 from storagekit.charts.traces import character
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
@@ -164,7 +164,7 @@ def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics
             raise InputError(str(fault).replace(str(path), path.name)) from None
 
 
-def told(answer: Advised) -> Said:
+def summary(answer: Advised) -> Said:
     """Return a text with the recommendation for a trace, its characteristics, and the ranking."""
     found, plan = answer.found, answer.plan
     source = answer.trace.source
@@ -227,8 +227,8 @@ def _table(plan: SchemesAnswer) -> pd.DataFrame:
     )
 
 
-def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float = 25, scale: float = 1) -> Board:
-    """Return the page of a trace, as a `Board`; the arguments are the initial values of its controls.
+def dashboard(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float = 25, scale: float = 1) -> Dashboard:
+    """Return the page of a trace, as a `Dashboard`; the arguments are the initial values of its controls.
 
     trace: a path, by default the sample. drive: by name, file or data-sheet line. data: percent of the raw capacity. scale:
     speed-up of the recorded arrivals.
@@ -243,10 +243,10 @@ def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float =
         ),
         "tolerate": Slider("Failures to tolerate", 1, 0, 3, few=[1, 2]),
     }
-    return Board(_asked, _drawn, controls, told)
+    return Dashboard(_asked, _drawn, controls, summary)
 
 
-def _drawn(answer: Advised) -> FilledBoard:
+def _drawn(answer: Advised) -> FilledDashboard:
     overview = Overview()
     overview.add(answer.trace)
     return character(overview.rows())
@@ -260,7 +260,7 @@ PAGE = LabPage(
     "Your own trace",
     "This page shows the characteristics of a trace, and the schemes that sustain such requests. It uses the sample "
     "trace of the package. In JupyterLab you can upload a file.",
-    board,
+    dashboard,
 )
 
 

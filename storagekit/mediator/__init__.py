@@ -10,9 +10,9 @@ test is not from swift; it was developed for this package (see `admission`).
 """
 
 from storagekit.mediator.cluster import Cluster as Cluster
-from storagekit.mediator.filling import Even as Even
+from storagekit.mediator.filling import Balanced as Balanced
 from storagekit.mediator.filling import FilledCluster as FilledCluster
-from storagekit.mediator.filling import evenly as evenly
+from storagekit.mediator.filling import balanced as balanced
 from storagekit.mediator.filling import fill as fill
 from storagekit.mediator.load import Interval as Interval
 from storagekit.mediator.load import LoadResult as LoadResult
@@ -27,14 +27,14 @@ from storagekit.mediator.policy import SmallUnits as SmallUnits
 from storagekit.mediator.policy import Widest as Widest
 from storagekit.mediator.redundancy import RedundancyCost as RedundancyCost
 from storagekit.mediator.redundancy import redundancy_cost as redundancy_cost
-from storagekit.mediator.rehearsal import Rehearsal as Rehearsal
-from storagekit.mediator.rehearsal import rehearse as rehearse
 from storagekit.mediator.request import Admitted as Admitted
 from storagekit.mediator.request import Proposal as Proposal
 from storagekit.mediator.request import Rejected as Rejected
 from storagekit.mediator.request import Request as Request
 from storagekit.mediator.request import Utilization as Utilization
 from storagekit.mediator.reservations import Reservations as Reservations
+from storagekit.mediator.simulation import SimulatedTransfers as SimulatedTransfers
+from storagekit.mediator.simulation import simulate as simulate
 from storagekit.mediator.store import Agents as Agents
 from storagekit.mediator.stripe_layout import Blocks as Blocks
 from storagekit.mediator.stripe_layout import StripeLayout as StripeLayout

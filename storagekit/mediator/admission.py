@@ -32,7 +32,7 @@ test, and the ring and the client leave enough time for sessions at agents that 
 shape needs K agents, any K of the agents that pass form a fitting set. If fewer than K agents pass, no set fits.
 
 Assumptions: the set of sessions does not change within a busy period of a disk. The confidence allows some blocks to be
-late at their disks; these blocks do not make blocks of other sessions late on the network. Simulations (`rehearse`)
+late at their disks; these blocks do not make blocks of other sessions late on the network. Simulations (`simulate`)
 include both effects.
 
 The test is sufficient, not necessary. Its bounds are above the actual times, so a rejected session might have met its
@@ -267,9 +267,9 @@ class AdmissionTest:
             "link of client": there * (1 - receiving),
         }
         fullest = max(seconds, key=seconds.__getitem__)
-        place = {"agent": f" {agent}", "client": f" {self.request.client}"}.get(fullest.split()[-1], "")
+        machine = {"agent": f" {agent}", "client": f" {self.request.client}"}.get(fullest.split()[-1], "")
         whose = ("a session of another client", "another session of this client", "the session itself")[way]
-        where = f"network: seconds needed per period by a block of {whose}, mostly at the {fullest}{place}"
+        where = f"network: seconds needed per period by a block of {whose}, mostly at the {fullest}{machine}"
         remedy = f"{_REMEDIES[fullest]}; or request a lower rate, or wait for a session to end"
         limit = float(shapes.period[shape] if way == 2 else state.term[way, 0, agent])
         return Binding(where, float(ways[way]) * limit, limit, remedy)

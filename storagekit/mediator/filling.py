@@ -1,6 +1,6 @@
 """The number of identical sessions that a cluster serves, for the planning of video or backup servers.
 
-A mediator admits the sessions one by one (`fill`), or the sessions are spread evenly over all agents (`evenly`). The
+A mediator admits the sessions one by one (`fill`), or the sessions are spread evenly over all agents (`balanced`). The
 admission test of the last session determines the number.
 """
 
@@ -18,12 +18,12 @@ from storagekit.mediator.admission import AdmissionState, AdmissionTest, fits
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.mediator import UNITS, Mediator, Units
 from storagekit.mediator.policy import Policy
-from storagekit.mediator.rehearsal import Rehearsal, rehearse
 from storagekit.mediator.request import Admitted, Rejected, Request
 from storagekit.mediator.reservations import Reservations
+from storagekit.mediator.simulation import SimulatedTransfers, simulate
 from storagekit.mediator.stripe_shapes import StripeShapes, shape_of, shapes_for
 
-# Largest number of sessions that `fill` admits, and at which the search of `evenly` stops.
+# Largest number of sessions that `fill` admits, and at which the search of `balanced` stops.
 MOST, MOST_EVENLY = 2_000, 100_000
 
 
@@ -65,7 +65,7 @@ class FilledCluster:
         """Return the constraint that the next session would violate."""
         return self.refused.binding
 
-    def check(self, *, seed: int = 0) -> Rehearsal:
+    def check(self, *, seed: int = 0) -> SimulatedTransfers:
         """Simulate all sessions together. The start times of the sessions are spread evenly over a period.
 
         Raises
@@ -77,7 +77,7 @@ class FilledCluster:
             raise InputError(f"the check needs an admitted session, but none is admitted: {self.binding}")
         late = [one.plan.period * number / self.sessions for number, one in enumerate(self.admitted)]
         plans = [replace(one.plan, start=one.plan.start + more) for one, more in zip(self.admitted, late, strict=True)]
-        return rehearse(self.cluster, plans, seed)
+        return simulate(self.cluster, plans, seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as a dictionary for JSON."""
@@ -134,7 +134,7 @@ def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Fi
             answer = mediator.request(replace(request, client=f"{request.client} {len(admitted)}"))
             if isinstance(answer, Rejected):
                 return FilledCluster(cluster, tuple(admitted), answer)
-            if not admitted and _fit_evenly(cluster, answer, MOST + 1):
+            if not admitted and _fit_balanced(cluster, answer, MOST + 1):
                 break
             admitted.append(answer)
             bar.update()
@@ -142,7 +142,7 @@ def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Fi
 
 
 @dataclass(frozen=True)
-class Even:
+class Balanced:
     """Number of identical sessions that fit if they are spread evenly over the agents, for each possible stripe shape.
 
     Parameters
@@ -189,7 +189,7 @@ class Even:
 
 
 @validate
-def evenly(cluster: Cluster, request: Request, units: Units = UNITS) -> Even:
+def balanced(cluster: Cluster, request: Request, units: Units = UNITS) -> Balanced:
     """Return the number of sessions like `request` that fit if they are spread evenly over the agents.
 
     The result has a number for each stripe shape.
@@ -205,7 +205,7 @@ def evenly(cluster: Cluster, request: Request, units: Units = UNITS) -> Even:
 
     Returns
     -------
-    Even
+    Balanced
         Number of sessions, load of the disks and load of the network, for each stripe shape.
 
     Raises
@@ -229,10 +229,10 @@ def evenly(cluster: Cluster, request: Request, units: Units = UNITS) -> Even:
     disks = over.state.cluster
     block = disks.positioning.sum(axis=0) + shapes.unit[:, None] / disks.rates
     busy = (low * shapes.agents / cluster.agents / shapes.period)[:, None] * block
-    return Even(shapes, low, over.disk.max(axis=1), network, busy.max(axis=1))
+    return Balanced(shapes, low, over.disk.max(axis=1), network, busy.max(axis=1))
 
 
-def _fit_evenly(cluster: Cluster, first: Admitted, sessions: int) -> bool:
+def _fit_balanced(cluster: Cluster, first: Admitted, sessions: int) -> bool:
     """Return whether `sessions` sessions with the stripe shape of `first` fit, spread evenly over the agents."""
     shape = shape_of(cluster, first.request, first.layout)
     return bool(fits(_last(cluster, first.request, shape, np.array([sessions])).everywhere[0]))

@@ -239,15 +239,15 @@ class StripeLayout:
         stripe = np.arange(self.stripes)[:, None]
         sizes = np.array([len(group) for group in self.groups])
         group = np.repeat(np.arange(sizes.size), sizes)
-        # For each agent: number of agents and of data blocks of its group, first data block of the group, and place of
+        # For each agent: number of agents and of data blocks of its group, first data block of the group, and rank of
         # the agent in the group.
         count, data = sizes[group], sizes[group] - self.parity
         first = self.first_data[group]
-        place = np.arange(group.size) - (np.cumsum(sizes) - sizes)[group]
-        # Place of the parity block. Without parity, no agent has this place.
+        rank = np.arange(group.size) - (np.cumsum(sizes) - sizes)[group]
+        # Rank of the parity block in the group. Without parity, no agent has this rank.
         held = (count - 1 - stripe) % count if self.parity else -1
-        parity = np.broadcast_to(place == held, (self.stripes, group.size))
-        index = np.where(parity, -1, first + (place - held - 1) % count)
+        parity = np.broadcast_to(rank == held, (self.stripes, group.size))
+        index = np.where(parity, -1, first + (rank - held - 1) % count)
         position = (stripe * self.data + np.where(parity, first, index)) * self.unit
         rest = self.size - position
         # A parity block is as long as the longest data block of its group, which is the first.

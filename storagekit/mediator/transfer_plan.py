@@ -214,11 +214,11 @@ class TransferPlan:
         if self.write:
             return every.where(~lost)
         # Time of the failure that loses a data block, for each group in each stripe. NaN if no data block is lost.
-        place, data_lost = blocks.stripe * groups + blocks.group, lost & ~blocks.parity
+        row, data_lost = blocks.stripe * groups + blocks.group, lost & ~blocks.parity
         loss = np.full(self.layout.stripes * groups, np.nan)
-        loss[place[data_lost]] = failed_at[data_lost]
-        needed = blocks.parity & ~np.isnan(loss[place])
-        late = np.where(needed, np.maximum(loss[place] - every.disk, 0.0), 0.0)
+        loss[row[data_lost]] = failed_at[data_lost]
+        needed = blocks.parity & ~np.isnan(loss[row])
+        late = np.where(needed, np.maximum(loss[row] - every.disk, 0.0), 0.0)
         delayed = replace(every, disk=every.disk + late, sent=every.sent + late)
         return delayed.where((~blocks.parity & ~lost) | needed)
 

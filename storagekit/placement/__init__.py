@@ -4,7 +4,7 @@ from storagekit.placement.after_loss import AfterLoss as AfterLoss
 from storagekit.placement.base import MOST_PARTS as MOST_PARTS
 from storagekit.placement.base import AbstractPlacement as AbstractPlacement
 from storagekit.placement.base import Location as Location
-from storagekit.placement.base import Reach as Reach
+from storagekit.placement.base import NearestReplica as NearestReplica
 from storagekit.placement.base import nearest_replica as nearest_replica
 from storagekit.placement.base import of_part as of_part
 from storagekit.placement.bricks import Bricks as Bricks

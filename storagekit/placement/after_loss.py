@@ -141,28 +141,28 @@ class AfterLoss(AbstractPlacement):
         """
         return self.layout._group_with(self.lost, address // self.layout.unit) < self.layout.rows
 
-    def parts_of(self, place: DegradedRow):
-        return place.row.touched
+    def parts_of(self, location: DegradedRow):
+        return location.row.touched
 
-    def needed_of(self, place: DegradedRow):
-        return jax.lax.population_count(place.row.touched).astype(jnp.int32)
+    def needed_of(self, location: DegradedRow):
+        return jax.lax.population_count(location.row.touched).astype(jnp.int32)
 
-    def parts_read_first(self, place: DegradedRow):
-        return place.first
+    def parts_read_first(self, location: DegradedRow):
+        return location.first
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: DegradedRow):
-        position = jnp.where(drive == self.lost, -1, self.layout._position_of(drive, place.row))
-        return jnp.where(drive == place.spare, place.missing, position)
+    def part_on(self, drive: Int[AnyArray, "*#row"], location: DegradedRow):
+        position = jnp.where(drive == self.lost, -1, self.layout._position_of(drive, location.row))
+        return jnp.where(drive == location.spare, location.missing, position)
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: DegradedRow):
-        restored = (part == place.missing) & (place.spare >= 0)
-        return jnp.where(restored, place.spare, self.layout._drive_at(part, place.row))
+    def drive_of(self, part: Int[AnyArray, "*#row"], location: DegradedRow):
+        restored = (part == location.missing) & (location.spare >= 0)
+        return jnp.where(restored, location.spare, self.layout._drive_at(part, location.row))
 
-    def target_on(self, part: Int[AnyArray, "*#row"], place: DegradedRow):
-        return place.row.target
+    def target_on(self, part: Int[AnyArray, "*#row"], location: DegradedRow):
+        return location.row.target
 
-    def sectors_of(self, part: Int[AnyArray, "*#row"], place: DegradedRow, sectors: Int[AnyArray, "*#row"]):
-        return jnp.where(place.spare >= 0, sectors, self.layout._part(sectors))
+    def sectors_of(self, part: Int[AnyArray, "*#row"], location: DegradedRow, sectors: Int[AnyArray, "*#row"]):
+        return jnp.where(location.spare >= 0, sectors, self.layout._part(sectors))
 
     def capacity(self, drive: AbstractLayout):
         return self.layout.capacity(drive)

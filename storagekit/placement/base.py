@@ -48,35 +48,35 @@ class Location(NamedTuple):
 class PlacedParts(eqx.Module):
     """The drives and locations of the parts of a request; by default part k is on drive `Location.home` + k.
 
-    The argument `place` is the pytree that `locate` returns. A layout whose `locate` does not return a `Location`
-    overrides the methods that read `place`.
+    The argument `location` is the pytree that `locate` returns. A layout whose `locate` does not return a `Location`
+    overrides the methods that read `location`.
     """
 
-    def parts_of(self, place: Any) -> UInt32[Array, "*row"]:
+    def parts_of(self, location: Any) -> UInt32[Array, "*row"]:
         """Return, for each request, the mask of its parts."""
-        return jnp.broadcast_to(mask_of(self.parts), place.home.shape)
+        return jnp.broadcast_to(mask_of(self.parts), location.home.shape)
 
-    def needed_of(self, place: Any) -> Int[Array, "*row"]:
+    def needed_of(self, location: Any) -> Int[Array, "*row"]:
         """Return the number of parts that a read of each request needs."""
-        return jnp.zeros_like(place.home) + self.needed
+        return jnp.zeros_like(location.home) + self.needed
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+    def part_on(self, drive: Int[AnyArray, "*#row"], location: Any) -> Int[AnyArray, "*#row"]:
         """Return the part of each request that a drive holds.
 
         If the drive holds no part of a request, the result is a number outside `parts_of`.
         """
-        return drive - place.home
+        return drive - location.home
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+    def drive_of(self, part: Int[AnyArray, "*#row"], location: Any) -> Int[AnyArray, "*#row"]:
         """Return the drive that holds a part."""
-        return place.home + part
+        return location.home + part
 
-    def target_on(self, part: Int[AnyArray, "*#row"], place: Any) -> Any:
+    def target_on(self, part: Int[AnyArray, "*#row"], location: Any) -> Any:
         """Return the location of replica 0 of a part, in the form that the drive uses."""
-        return place.target
+        return location.target
 
     def sectors_of(
-        self, part: Int[AnyArray, "*#row"], place: Any, sectors: Int[AnyArray, "*#row"]
+        self, part: Int[AnyArray, "*#row"], location: Any, sectors: Int[AnyArray, "*#row"]
     ) -> Int[AnyArray, "*#row"]:
         """Return the length of a part of a request of `sectors` sectors; by default the length of the request."""
         return sectors
@@ -135,15 +135,15 @@ class LinkedParts(eqx.Module):
         """Return whether a write may have to read parts before it writes, to calculate parity."""
         return False
 
-    def parts_read_first(self, place: Any) -> UInt32[Array, "*row"]:
+    def parts_read_first(self, location: Any) -> UInt32[Array, "*row"]:
         """Return, for each request, the mask of the parts that are read before any part is written; by default 0."""
-        return jnp.zeros_like(place.home, jnp.uint32)
+        return jnp.zeros_like(location.home, jnp.uint32)
 
-    def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
+    def companions(self, parts: UInt32[Array, "*row"], location: Any) -> UInt32[Array, "*row"]:
         """Return the further parts, such as parity, that must be written together with `parts`; by default no parts."""
         return jnp.zeros_like(parts)
 
-    def sibling(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+    def sibling(self, part: Int[AnyArray, "*#row"], location: Any) -> Int[AnyArray, "*#row"]:
         """Return the parity part of a data part, or the data part of a parity part, on the same brick.
 
         The result is -1 if there is no such part.
@@ -311,7 +311,7 @@ def of_part(
     return jnp.right_shift(replicas, first) & mask_of(placement.replicas)
 
 
-class Reach(NamedTuple):
+class NearestReplica(NamedTuple):
     """The nearest replica of a part.
 
     Parameters
@@ -336,7 +336,7 @@ def nearest_replica(
     read: Bool[Array, "*#row"],
     part: Int[AnyArray, "*#row"],
     usable: UInt32[AnyArray, "*#row"] | None,
-) -> Reach:
+) -> NearestReplica:
     """Return the replica of `part` that the head reaches first (srarray, section 2.4).
 
     Parameters
@@ -362,28 +362,28 @@ def nearest_replica(
 
     Returns
     -------
-    Reach
+    NearestReplica
         The positioning time of the nearest replica, and the number of this replica.
     """
-    best: Reach | None = None
+    best: NearestReplica | None = None
     for index in range(placement.most_replicas):
-        place = placement.replica(drive, target, part, index)
-        positioning = mechanics.positioning(arm, angle, place, read)
+        location = placement.replica(drive, target, part, index)
+        positioning = mechanics.positioning(arm, angle, location, read)
         if usable is None and placement.most_replicas == 1:
-            return Reach(positioning, jnp.zeros_like(positioning.seek, jnp.int32))
+            return NearestReplica(positioning, jnp.zeros_like(positioning.seek, jnp.int32))
         there = jnp.asarray(index < placement.replicas)
         if usable is not None:
             there = there & ((jnp.right_shift(usable, jnp.uint32(index)) & 1) == 1)
         seek = jnp.where(there, positioning.seek, jnp.inf)
-        found = Reach(Positioning(seek, positioning.rotation), jnp.full(seek.shape, index, jnp.int32))
+        found = NearestReplica(Positioning(seek, positioning.rotation), jnp.full(seek.shape, index, jnp.int32))
         best = found if best is None else _nearer(best, found)
     assert best is not None
     return best
 
 
-def _nearer(one: Reach, other: Reach) -> Reach:
+def _nearer(one: NearestReplica, other: NearestReplica) -> NearestReplica:
     closer = other.positioning.total < one.positioning.total
-    return Reach(
+    return NearestReplica(
         Positioning(
             jnp.where(closer, other.positioning.seek, one.positioning.seek),
             jnp.where(closer, other.positioning.rotation, one.positioning.rotation),

@@ -117,23 +117,25 @@ class Bricks(AbstractPlacement):
     def most_replicas(self):
         return self.across.most_replicas
 
-    def parts_of(self, place: Inside):
-        return self.across.parts_of(place.across)
+    def parts_of(self, location: Inside):
+        return self.across.parts_of(location.across)
 
-    def needed_of(self, place: Inside):
-        return self.across.needed_of(place.across)
+    def needed_of(self, location: Inside):
+        return self.across.needed_of(location.across)
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Inside):
-        return jnp.where(drive % self.disks == place.disk, self.across.part_on(drive // self.disks, place.across), -1)
+    def part_on(self, drive: Int[AnyArray, "*#row"], location: Inside):
+        return jnp.where(
+            drive % self.disks == location.disk, self.across.part_on(drive // self.disks, location.across), -1
+        )
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Inside):
-        return self.across.drive_of(part, place.across) * self.disks + place.disk
+    def drive_of(self, part: Int[AnyArray, "*#row"], location: Inside):
+        return self.across.drive_of(part, location.across) * self.disks + location.disk
 
-    def target_on(self, part: Int[AnyArray, "*#row"], place: Inside):
-        return self.across.target_on(part, place.across)
+    def target_on(self, part: Int[AnyArray, "*#row"], location: Inside):
+        return self.across.target_on(part, location.across)
 
-    def sectors_of(self, part: Int[AnyArray, "*#row"], place: Inside, sectors: Int[AnyArray, "*#row"]):
-        return self.across.sectors_of(part, place.across, sectors)
+    def sectors_of(self, part: Int[AnyArray, "*#row"], location: Inside, sectors: Int[AnyArray, "*#row"]):
+        return self.across.sectors_of(part, location.across, sectors)
 
     def capacity(self, drive: AbstractLayout):
         # The last row of units stays free if there are several rows, so that a request that begins in the last used
@@ -162,14 +164,14 @@ class Bricks(AbstractPlacement):
     def reads_before_writes(self):
         return self.across.reads_before_writes
 
-    def parts_read_first(self, place: Inside):
-        return self.across.parts_read_first(place.across)
+    def parts_read_first(self, location: Inside):
+        return self.across.parts_read_first(location.across)
 
-    def companions(self, parts: UInt32[Array, "*row"], place: Inside):
-        return self.across.companions(parts, place.across)
+    def companions(self, parts: UInt32[Array, "*row"], location: Inside):
+        return self.across.companions(parts, location.across)
 
-    def sibling(self, part: Int[AnyArray, "*#row"], place: Inside):
-        return self.across.sibling(part, place.across)
+    def sibling(self, part: Int[AnyArray, "*#row"], location: Inside):
+        return self.across.sibling(part, location.across)
 
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         return self.across.sweep(mechanics, drive // self.disks)

@@ -75,7 +75,7 @@ class Coded(AbstractPlacement):
             return self.data.astype(np.int64) * drive.capacity
         return self.data.astype(int) * drive.capacity
 
-    def sectors_of(self, part: Int[AnyArray, "*#row"], place: Location, sectors: Int[AnyArray, "*#row"]):
+    def sectors_of(self, part: Int[AnyArray, "*#row"], location: Location, sectors: Int[AnyArray, "*#row"]):
         return (sectors + self.data - 1) // self.data
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:

@@ -86,17 +86,17 @@ class Declustered(AbstractPlacement):
     def parts(self):
         return self.copies
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Location):
-        ahead = drive - place.home
+    def part_on(self, drive: Int[AnyArray, "*#row"], location: Location):
+        ahead = drive - location.home
         ahead = jnp.where(ahead < 0, ahead + self.bricks, ahead)
         return jnp.where(drive < self.bricks, ahead, -1)
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Location):
-        drive = place.home + part
+    def drive_of(self, part: Int[AnyArray, "*#row"], location: Location):
+        drive = location.home + part
         return jnp.where(drive >= self.bricks, drive - self.bricks, drive)
 
     def capacity(self, drive: AbstractLayout):
-        rows = self._places(drive) // self.copies
+        rows = self._positions(drive) // self.copies
         on_host = isinstance(rows, np.ndarray | np.generic) and isinstance(self.data, np.ndarray | np.generic)
         choose, kind = (np.where, np.int64) if on_host else (jnp.where, int)
         return choose(self.data > 0, self.data, rows.astype(kind) * self.bricks * self.extent)
@@ -106,22 +106,22 @@ class Declustered(AbstractPlacement):
         # which differs among any `copies` neighbours on the ring.
         extent = requests.sector // self.extent
         row, home = extent // self.bricks, extent % self.bricks
-        places = self._places(drive)
+        positions = self._positions(drive)
         used = (self.capacity(drive) // self.extent // self.bricks + 1) * self.copies
-        apart = jnp.where(jnp.asarray(self.data) > 0, jnp.maximum(places // used, 1), 1)
-        place = (row * self.copies + home % self.copies) * apart % places
-        target = drive.locate(place * self.extent + requests.sector % self.extent, requests.sectors)
+        apart = jnp.where(jnp.asarray(self.data) > 0, jnp.maximum(positions // used, 1), 1)
+        position = (row * self.copies + home % self.copies) * apart % positions
+        target = drive.locate(position * self.extent + requests.sector % self.extent, requests.sectors)
         return Location(target, home.astype(np.int32))
 
-    def _places(self, drive: AbstractLayout) -> int:
+    def _positions(self, drive: AbstractLayout) -> int:
         """Return the number of extents that a drive holds.
 
         The last extent of the drive stays free for the end of a request that begins in the extent before it.
         """
-        places = drive.capacity // self.extent - 1
-        if places < 1:
+        positions = drive.capacity // self.extent - 1
+        if positions < 1:
             raise InputError(
                 f"extents of {self.extent} sectors on drives of {drive.capacity} sectors: give at most half of the "
                 "capacity"
             )
-        return places
+        return positions

@@ -98,15 +98,15 @@ class DeclusteredParity(AbstractParity):
         moved = drive - shift
         return self._entry(1, order + jnp.where(moved < 0, moved + self.disks, moved)) // self.group
 
-    def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
-        order, shift, first = place.order
+    def _position_of(self, drive: Int[AnyArray, "*#row"], location: ParityRow):
+        order, shift, first = location.order
         moved = drive - shift
         moved = jnp.where(moved < 0, moved + self.disks, moved)
         at = self._entry(1, order + jnp.minimum(moved, self.disks - 1)) - first
         return jnp.where((at >= 0) & (at < self.group) & (drive < self.disks), at, -1)
 
-    def _drive_at(self, position: Int[AnyArray, "*#row"], place: ParityRow):
-        order, shift, first = place.order
+    def _drive_at(self, position: Int[AnyArray, "*#row"], location: ParityRow):
+        order, shift, first = location.order
         drive = self._entry(0, order + first + position) + shift
         return jnp.where(drive >= self.disks, drive - self.disks, drive)
 
@@ -116,7 +116,7 @@ class DeclusteredParity(AbstractParity):
 
 @cache
 def orders(disks: int) -> Int[np.ndarray, "2 entry"]:
-    """Return random orders of drives: the drive at each place, and the place of each drive, one order after the other.
+    """Return random orders of drives: the drive at each position, and the position of each drive, one order after the other.
 
     Parameters
     ----------

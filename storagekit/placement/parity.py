@@ -72,11 +72,11 @@ class AbstractParity(AbstractPlacement):
         """Return the arrays that describe the order of the drives. turn: number of the row among those of its group."""
 
     @abstractmethod
-    def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow) -> Int[AnyArray, "*#row"]:
+    def _position_of(self, drive: Int[AnyArray, "*#row"], location: ParityRow) -> Int[AnyArray, "*#row"]:
         """Return the position of drives in the row of each request; negative if they hold no unit of the row."""
 
     @abstractmethod
-    def _drive_at(self, position: Int[AnyArray, "*#row"], place: ParityRow) -> Int[AnyArray, "*#row"]:
+    def _drive_at(self, position: Int[AnyArray, "*#row"], location: ParityRow) -> Int[AnyArray, "*#row"]:
         """Return the drives at positions of the row of each request."""
 
     @abstractmethod
@@ -126,29 +126,29 @@ class AbstractParity(AbstractPlacement):
         fewer = reads_other_data(self.group_size, self.parities)
         return namespace(fewer).asarray(fewer)
 
-    def parts_of(self, place: ParityRow):
-        return place.touched
+    def parts_of(self, location: ParityRow):
+        return location.touched
 
-    def needed_of(self, place: ParityRow):
-        return jax.lax.population_count(place.touched).astype(jnp.int32)
+    def needed_of(self, location: ParityRow):
+        return jax.lax.population_count(location.touched).astype(jnp.int32)
 
-    def parts_read_first(self, place: ParityRow):
+    def parts_read_first(self, location: ParityRow):
         written = mask_of(self.parities + 1)
-        others = mask_of(self.parts) & ~written & ~bit(jnp.asarray(place.data) + 1)
+        others = mask_of(self.parts) & ~written & ~bit(jnp.asarray(location.data) + 1)
         first = jnp.where(self.reconstructs, others, written)
-        return jnp.where(place.touched == 1, jnp.uint32(0), first)
+        return jnp.where(location.touched == 1, jnp.uint32(0), first)
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
-        position = self._position_of(drive, place)
+    def part_on(self, drive: Int[AnyArray, "*#row"], location: ParityRow):
+        position = self._position_of(drive, location)
         if self.full_stripes:
             return position
         own = (position >= 0) & ((position < self.parities) | self.reconstructs)
-        return jnp.where(position == place.data, 0, jnp.where(own, position + 1, -1))
+        return jnp.where(position == location.data, 0, jnp.where(own, position + 1, -1))
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: ParityRow):
-        return self._drive_at(part if self.full_stripes else jnp.where(part == 0, place.data, part - 1), place)
+    def drive_of(self, part: Int[AnyArray, "*#row"], location: ParityRow):
+        return self._drive_at(part if self.full_stripes else jnp.where(part == 0, location.data, part - 1), location)
 
-    def sectors_of(self, part: Int[AnyArray, "*#row"], place: ParityRow, sectors: Int[AnyArray, "*#row"]):
+    def sectors_of(self, part: Int[AnyArray, "*#row"], location: ParityRow, sectors: Int[AnyArray, "*#row"]):
         return self._part(sectors)
 
     def _part(self, sectors: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
@@ -256,15 +256,15 @@ class ParityGroups(AbstractParity):
     def _group_with(self, drive: Int[AnyArray, "..."], turn: Int[AnyArray, "*row"]):
         return drive // self.disks + 0 * turn
 
-    def _position_of(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
-        first, parity = place.order
+    def _position_of(self, drive: Int[AnyArray, "*#row"], location: ParityRow):
+        first, parity = location.order
         inside = drive - first
         turned = inside - parity
         turned = jnp.where(turned < 0, turned + self.disks, turned)
         return jnp.where((inside >= 0) & (inside < self.disks), turned, -1)
 
-    def _drive_at(self, position: Int[AnyArray, "*#row"], place: ParityRow):
-        first, parity = place.order
+    def _drive_at(self, position: Int[AnyArray, "*#row"], location: ParityRow):
+        first, parity = location.order
         turned = parity + position
         return first + jnp.where(turned >= self.disks, turned - self.disks, turned)
 

@@ -188,37 +188,37 @@ class Segments(AbstractPlacement):
     def most_spare(self):
         return max(volume.parts - volume.needed for volume in self.volumes)
 
-    def parts_of(self, place: Pieces):
+    def parts_of(self, location: Pieces):
         bits = (
-            jnp.where(its < self.drives, jnp.uint32(1 << part), 0) for part, its in enumerate(self._drives_of(place))
+            jnp.where(its < self.drives, jnp.uint32(1 << part), 0) for part, its in enumerate(self._drives_of(location))
         )
         return reduce(jnp.bitwise_or, bits)
 
-    def needed_of(self, place: Pieces):
-        return self._number(place, int(self.parts))
+    def needed_of(self, location: Pieces):
+        return self._number(location, int(self.parts))
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Pieces):
+    def part_on(self, drive: Int[AnyArray, "*#row"], location: Pieces):
         found = jnp.int32(-1)
-        for part, its in enumerate(self._drives_of(place)):
+        for part, its in enumerate(self._drives_of(location)):
             found = jnp.where(drive == its, part, found)
         return found
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Pieces):
-        return one_of(part, self._drives_of(place))
+    def drive_of(self, part: Int[AnyArray, "*#row"], location: Pieces):
+        return one_of(part, self._drives_of(location))
 
-    def target_on(self, part: Int[AnyArray, "*#row"], place: Pieces):
+    def target_on(self, part: Int[AnyArray, "*#row"], location: Pieces):
         data = jnp.where(part < self._most, part, part - self._most)
-        return jax.tree.map(lambda *leaves: one_of(data, leaves), *place.targets)
+        return jax.tree.map(lambda *leaves: one_of(data, leaves), *location.targets)
 
-    def sectors_of(self, part: Int[AnyArray, "*#row"], place: Pieces, sectors: Int[AnyArray, "*#row"]):
-        return place.sectors
+    def sectors_of(self, part: Int[AnyArray, "*#row"], location: Pieces, sectors: Int[AnyArray, "*#row"]):
+        return location.sectors
 
-    def companions(self, parts: UInt32[Array, "*row"], place: Pieces):
+    def companions(self, parts: UInt32[Array, "*row"], location: Pieces):
         if not self._parity:
             return jnp.zeros_like(parts)
-        return jnp.left_shift(parts & jnp.uint32(2**self._most - 1), jnp.uint32(self._most)) & self.parts_of(place)
+        return jnp.left_shift(parts & jnp.uint32(2**self._most - 1), jnp.uint32(self._most)) & self.parts_of(location)
 
-    def sibling(self, part: Int[AnyArray, "*#row"], place: Pieces):
+    def sibling(self, part: Int[AnyArray, "*#row"], location: Pieces):
         if not self._parity:
             return jnp.full_like(part, -1)
         return jnp.where(part < self._most, part + self._most, part - self._most)
@@ -306,13 +306,13 @@ class Segments(AbstractPlacement):
         words = [numbers[at : at + each] for at in range(0, len(numbers), each)]
         return tuple(reduce(jnp.bitwise_or, (one << self._bits * at for at, one in enumerate(word))) for word in words)
 
-    def _number(self, place: Pieces, index: int) -> Int[AnyArray, "*row"]:
+    def _number(self, location: Pieces, index: int) -> Int[AnyArray, "*row"]:
         each = 31 // self._bits
-        return (place.numbers[index // each] >> self._bits * (index % each)) & (2**self._bits - 1)
+        return (location.numbers[index // each] >> self._bits * (index % each)) & (2**self._bits - 1)
 
-    def _drives_of(self, place: Pieces) -> list[Int[AnyArray, "*row"]]:
+    def _drives_of(self, location: Pieces) -> list[Int[AnyArray, "*row"]]:
         """Return the drive of each part. A missing part has the number after the last drive."""
-        return [self._number(place, part) for part in range(int(self.parts))]
+        return [self._number(location, part) for part in range(int(self.parts))]
 
     def _inside(self, tables: _Tables, requests: Requests) -> _Inside:
         count = len(self.volumes)

@@ -122,23 +122,23 @@ class CutUp(AbstractPlacement):
     def needs_several(self):
         return True
 
-    def parts_of(self, place: Strips):
-        return place.touched
+    def parts_of(self, location: Strips):
+        return location.touched
 
-    def needed_of(self, place: Strips):
-        return jax.lax.population_count(place.touched).astype(jnp.int32)
+    def needed_of(self, location: Strips):
+        return jax.lax.population_count(location.touched).astype(jnp.int32)
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Strips):
-        return drive + jnp.zeros_like(place.touched, jnp.int32)
+    def part_on(self, drive: Int[AnyArray, "*#row"], location: Strips):
+        return drive + jnp.zeros_like(location.touched, jnp.int32)
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Strips):
+    def drive_of(self, part: Int[AnyArray, "*#row"], location: Strips):
         return part
 
-    def target_on(self, part: Int[AnyArray, "*#row"], place: Strips):
-        return jax.tree.map(lambda *leaves: one_of(part, leaves), *place.targets)
+    def target_on(self, part: Int[AnyArray, "*#row"], location: Strips):
+        return jax.tree.map(lambda *leaves: one_of(part, leaves), *location.targets)
 
-    def sectors_of(self, part: Int[AnyArray, "*#row"], place: Strips, sectors: Int[AnyArray, "*#row"]):
-        return one_of(part, place.lengths)
+    def sectors_of(self, part: Int[AnyArray, "*#row"], location: Strips, sectors: Int[AnyArray, "*#row"]):
+        return one_of(part, location.lengths)
 
 
 def one_of(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#row"]]) -> Shaped[Array, "*row"]:

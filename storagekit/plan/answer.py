@@ -128,8 +128,8 @@ def headline(line: str) -> str:
 def html_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in HTML. Columns without a title and without text are left out."""
     every = [list(titles), *map(list, rows)]
-    used = [place for place in range(len(titles)) if any(row[place].strip() for row in every)]
-    head, *body = ([escape(row[place].strip()) for place in used] for row in every)
+    used = [index for index in range(len(titles)) if any(row[index].strip() for row in every)]
+    head, *body = ([escape(row[index].strip()) for index in used] for row in every)
     lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in body)
     return (
         f"<table><thead><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr></thead><tbody>{lines}</tbody></table>"

@@ -48,5 +48,5 @@ def draw(needs: Requirements, ranked: Sequence[Prediction], goal: Objective, che
 def _beside(rows: pd.DataFrame, title: str) -> str:
     """Return the subtitle: the measure, and the predicted values of the first two schemes."""
     first = zip(rows.scheme.head(2), rows.predicted.head(2), strict=True)
-    told = "; the next, ".join(f"{scheme}: {figure(predicted)}" for scheme, predicted in first)
-    return f"{title[0].lower()}{title[1:]}, {told}"
+    text = "; the next, ".join(f"{scheme}: {figure(predicted)}" for scheme, predicted in first)
+    return f"{title[0].lower()}{title[1:]}, {text}"

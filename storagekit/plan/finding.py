@@ -54,9 +54,9 @@ def found(
     # Among multiples of `_DIVIDES`, more disks make each scheme faster. If one multiple is too slow, all smaller
     # multiples are too slow.
     known = range(-(-least // _DIVIDES) * _DIVIDES, most + 1, _DIVIDES)
-    place = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
-    slow = next((disks for disks in reversed(known[:place]) if of(disks)[1]), least - 1)
-    last = known[place] if place < len(known) else most
+    index = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
+    slow = next((disks for disks in reversed(known[:index]) if of(disks)[1]), least - 1)
+    last = known[index] if index < len(known) else most
     return of(next((disks for disks in range(slow + 1, last + 1) if of(disks)[0]), last))
 
 

@@ -177,39 +177,39 @@ class Network:
         return {name: getattr(self, name) for name in ("nodes", "node_rate", "racks", "rack_rate")}
 
 
-def _most(disks: int, places: int) -> int:
-    """Return the largest number of disks in a place if disks are spread over places as evenly as possible."""
-    return -(-disks // places)
+def _most(disks: int, domains: int) -> int:
+    """Return the largest number of disks in a failure domain if disks are spread over the domains as evenly as possible."""
+    return -(-disks // domains)
 
 
 @lru_cache(maxsize=4096)
-def _most_lost(group: int, nodes: int, places: int, failed: int) -> int:
-    """Return `Network.most_lost`. places: number of nodes, or of racks, and `failed` of them fail."""
+def _most_lost(group: int, nodes: int, domains: int, failed: int) -> int:
+    """Return `Network.most_lost`. domains: number of nodes, or of racks, and `failed` of them fail."""
     if failed == 0:
         return 0
-    if places == nodes:
+    if domains == nodes:
         rounds, rest = divmod(group, nodes)
         return failed * rounds + min(failed, rest)
-    return int(np.sort(_dealt(group, nodes, places), axis=1)[:, -failed:].sum(axis=1).max())
+    return int(np.sort(_dealt(group, nodes, domains), axis=1)[:, -failed:].sum(axis=1).max())
 
 
 @lru_cache(maxsize=4096)
-def _evenly(group: int, nodes: int, places: int) -> int | None:
-    """Return the number of places over which each group is spread evenly, or None. places: number of nodes, or of racks."""
+def _evenly(group: int, nodes: int, domains: int) -> int | None:
+    """Return the number of domains over which each group is spread evenly, or None. domains: number of nodes, or of racks."""
     used = min(group, nodes)
-    if places == nodes:
+    if domains == nodes:
         return None if group % used else used
-    shares = {tuple(np.unique(each[each > 0]).tolist()) for each in _dealt(group, nodes, places)}
+    shares = {tuple(np.unique(each[each > 0]).tolist()) for each in _dealt(group, nodes, domains)}
     (first, *others) = shares
     return None if others or len(first) > 1 else group // first[0]
 
 
-def _dealt(group: int, nodes: int, places: int) -> NDArray:
-    """Return the number of disks of a group in each place, for a group that begins at each node, `[node, place]`."""
+def _dealt(group: int, nodes: int, domains: int) -> NDArray:
+    """Return the number of disks of a group in each domain, for a group that begins at each node, `[node, domain]`."""
     rounds, rest = divmod(group, nodes)
     # each full round over the nodes is the same for all groups
-    whole = np.bincount(np.arange(nodes) % places, minlength=places) * rounds
+    whole = np.bincount(np.arange(nodes) % domains, minlength=domains) * rounds
     # the dealing repeats if the racks divide the nodes
-    begins = np.arange(nodes if nodes % places else 1)[:, None]
-    place = (begins + np.arange(rest)) % nodes % places
-    return np.stack([np.bincount(row, minlength=places) for row in place]) + whole
+    begins = np.arange(nodes if nodes % domains else 1)[:, None]
+    domain = (begins + np.arange(rest)) % nodes % domains
+    return np.stack([np.bincount(row, minlength=domains) for row in domain]) + whole

@@ -261,10 +261,10 @@ def _binding(
         return Binding(constraint, needs.longest / MS, most / MS, "use smaller requests, or tolerate fewer failures")
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
-    places = needs.failed_places
-    nodes = " or nodes" if places and _enough_places(needs, families) else ""
+    failed = needs.failed_domains
+    nodes = " or nodes" if failed and _enough_domains(needs, families) else ""
     remedy = f"add disks{nodes}, or tolerate fewer failures; {best} has the largest capacity"
-    tolerated = f"{needs.tolerate} failure{'s' * (needs.tolerate != 1)}{places and f' and the loss of {places}'}"
+    tolerated = f"{needs.tolerate} failure{'s' * (needs.tolerate != 1)}{failed and f' and the loss of {failed}'}"
     return Binding(
         f"capacity, TB: {needs.affordable} disks that tolerate {tolerated}",
         needs.data / 1e12,
@@ -283,8 +283,8 @@ def _too_few(needs: Requirements, families: Sequence[Family]) -> Binding:
         return Binding(
             f"no scheme of these families has {disks} disks", remedy=f"use {more} disks" if more else "add families"
         )
-    if needs.failed_places and _tolerating_disks(needs, families):
-        return _too_few_places(needs, families)
+    if needs.failed_domains and _tolerating_disks(needs, families):
+        return _too_few_domains(needs, families)
     constraint = f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate} disks"
     if needs.affordable < least:
         return Binding(constraint, remedy=f"use at least {least} disks, for {least} copies")
@@ -298,18 +298,18 @@ def _tolerating_disks(needs: Requirements, families: Sequence[Family]) -> list[S
     return [one for some in every for one in some]
 
 
-def _too_few_places(needs: Requirements, families: Sequence[Family]) -> Binding:
+def _too_few_domains(needs: Requirements, families: Sequence[Family]) -> Binding:
     """Return the constraint that every scheme loses data if the nodes or racks fail, with nodes or racks as remedy."""
-    network, lost = needs.network, f"the loss of {needs.failed_places}"
+    network, lost = needs.network, f"the loss of {needs.failed_domains}"
     assert network is not None
     constraint = f"no scheme of {needs.affordable} disks on {network.nodes} nodes keeps the data after {lost}"
-    if (more := _enough_places(needs, families)) is None:
+    if (more := _enough_domains(needs, families)) is None:
         return Binding(constraint, remedy=f"tolerate less than {lost}, or include codes with more parities")
     racks = f" in {more.racks} racks" if more.racks > network.racks else ""
     return Binding(constraint, remedy=f"spread the disks over {more.nodes} nodes{racks}")
 
 
-def _enough_places(needs: Requirements, families: Sequence[Family]) -> Network | None:
+def _enough_domains(needs: Requirements, families: Sequence[Family]) -> Network | None:
     """Return a network with more nodes or racks, if a scheme then holds the data and keeps it after the failures.
 
     More nodes are tried before more racks, and small numbers before large numbers. The result is None if no network that

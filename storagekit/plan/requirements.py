@@ -103,7 +103,7 @@ class Requirements:
 
     def __post_init__(self):
         validate_fields(self)
-        self._require_known_places()
+        self._require_known_domains()
         least = self.disks * self.largest * SECTOR
         require(
             self.data >= least,
@@ -143,7 +143,7 @@ class Requirements:
         if self.budget is not None and self.price is None:
             raise InputError(f"budget {self.budget:g}: give the price of a disk too")
 
-    def _require_known_places(self) -> None:
+    def _require_known_domains(self) -> None:
         """Raise InputError for nodes and racks that the disks cannot be spread over, or that cannot fail."""
         network = self.network
         if network is None:
@@ -153,12 +153,12 @@ class Requirements:
             return
         if network.nodes > self.disks:
             raise InputError(f"{network.nodes} nodes with {self.disks} disks: give at least one disk for each node")
-        for name, count, places in (
+        for name, count, domains in (
             ("tolerate_nodes", self.tolerate_nodes, network.nodes),
             ("tolerate_racks", self.tolerate_racks, network.racks),
         ):
-            if count >= places and count:
-                raise InputError(f"{name} {count} of {places}: give fewer, because at least one has to remain")
+            if count >= domains and count:
+                raise InputError(f"{name} {count} of {domains}: give fewer, because at least one has to remain")
 
     def _require_known_load(self) -> None:
         """Raise InputError for a load of SSDs without a formula."""
@@ -202,7 +202,7 @@ class Requirements:
         return self.drive
 
     @property
-    def failed_places(self) -> str:
+    def failed_domains(self) -> str:
         """Return the nodes and racks that may fail without a loss of data, such as "1 node or 1 rack"; empty if none."""
         counts = {"node": self.tolerate_nodes, "rack": self.tolerate_racks}
         return " or ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count)

@@ -118,7 +118,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         needs, every = self.needs, (*self.ranking, *self.refused)
         if isinstance(needs.drive, SSD):
             network = [] if needs.network is None else [_network(needs.network, at_rate=True)]
-            return ssd_assumptions(needs, [*_requests(needs), *network, *_failed_places(needs)])
+            return ssd_assumptions(needs, [*_requests(needs), *network, *_failed_domains(needs)])
         data = [
             f"{needs.data / _TB:g} TB of data, the capacity of {needs.data / needs.capacity:.3g} of the {needs.disks} drives,"
             " is distributed evenly over all disks, from the outer edge",
@@ -150,7 +150,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         if needs.cache is not None:
             requests += _cache(needs, needs.cache)
         if needs.network is not None:
-            requests += [_network(needs.network, needs.rate is not None), *_failed_places(needs)]
+            requests += [_network(needs.network, needs.rate is not None), *_failed_domains(needs)]
         if self.goal.most_busy < 1 and needs.rate is not None:
             what = "the disk utilization" if needs.queue_depth == 1 else "the share of the maximum rate"
             requests.append(f"{what} is limited to {self.goal.most_busy:.0%}")
@@ -539,7 +539,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         heading = (
             f"{needs.data / _TB:g} TB on {needs.disks} x {needs.drive.name}, {load}, {needs.read_share:.0%} reads, "
             f"tolerates {needs.tolerate} failure{'s' if needs.tolerate != 1 else ''}"
-            f"{needs.failed_places and f' and the loss of {needs.failed_places}'}; ranked by {self.goal.meaning}"
+            f"{needs.failed_domains and f' and the loss of {needs.failed_domains}'}; ranked by {self.goal.meaning}"
         )
         best = self.recommended
         if best is None:
@@ -560,8 +560,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def _repr_html_(self) -> str:
         above = self._lines()
         # the table and the names of other schemes follow an empty line
-        told = above[: above.index("")] if "" in above else above
-        parts = [headline(told[1]), *(f"<p>{escape(line)}</p>" for line in (told[0], *told[2:]))]
+        head = above[: above.index("")] if "" in above else above
+        parts = [headline(head[1]), *(f"<p>{escape(line)}</p>" for line in (head[0], *head[2:]))]
         if self.ranking or self.refused:
             parts.append(html_table(*_rows(self.ranking or self.refused)))
         parts += [f"<p>{escape(line.strip())}</p>" for line in self._others()]
@@ -649,12 +649,12 @@ def _network(network: Network, at_rate: bool) -> str:
     )
 
 
-def _failed_places(needs: Requirements) -> list[str]:
+def _failed_domains(needs: Requirements) -> list[str]:
     """Return the assumption about nodes and racks that fail; none if no scheme must tolerate their failure."""
-    if not needs.failed_places:
+    if not needs.failed_domains:
         return []
     return [
-        f"all data remain after the loss of {needs.failed_places}: the disks of each group are dealt to the nodes in turn, "
+        f"all data remain after the loss of {needs.failed_domains}: the disks of each group are dealt to the nodes in turn, "
         "and the nodes to the racks in turn; response times and rebuilds after such a failure are not predicted"
     ]
 

@@ -11,7 +11,7 @@ from storagekit.core.binding import Binding
 from storagekit.core.units import HOUR
 from storagekit.faults import Failures, Redundancy, ReliabilityModel, Repair
 from storagekit.plan.answer import finite
-from storagekit.plan.failing_places import domains_of, durability_in_places
+from storagekit.plan.failing_domains import domains_of, durability_in_domains
 from storagekit.plan.prediction import Prediction
 from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import Requirements
@@ -153,13 +153,13 @@ def durability_of(
 ) -> DurabilityRanking:
     """Return the durability of schemes; see `SchemesAnswer.durability`, and `Repair` for spares and their refill."""
     found, never, unknown, uneven = [], [], [], []
-    places = {"rack": rack_failures, "node": node_failures}
-    network = needs.network if any(places.values()) else None
+    failures_of = {"rack": rack_failures, "node": node_failures}
+    network = needs.network if any(failures_of.values()) else None
     for one in predictions:
         redundancy = one.scheme.redundancy(used_share(needs, one.scheme) * needs.capacity)
         if redundancy is None or (network is not None and redundancy.declustered):
             unknown.append(one.name)
-        elif (domains := domains_of(network, redundancy, places) if network else ()) is None:
+        elif (domains := domains_of(network, redundancy, failures_of) if network else ()) is None:
             uneven.append(one.name)
         elif redundancy.parities and not math.isfinite(one.rebuild):
             never.append(one.name)
@@ -167,7 +167,7 @@ def durability_of(
             time = _own_time(one, redundancy)
             repair = Repair(time, at_once=at_once, detection=detection, spares=spares, refill=refill)
             model = ReliabilityModel(redundancy, failures, repair, domains, bit_error_rate)
-            durable = durability_in_places(network, model, years) if network else durability(model, years)
+            durable = durability_in_domains(network, model, years) if network else durability(model, years)
             found.append(SchemeDurability(one, durable))
     # the numbers of groups and the times of rebuilds differ, and are in `to_dict`
     every = [one.durability.conventions for one in found]

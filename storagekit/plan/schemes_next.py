@@ -483,6 +483,6 @@ def _cells(one: Change) -> tuple[str, ...]:
 
 def _without_empty(rows: tuple[tuple[str, ...], ...]) -> list[str]:
     """Return the lines of a table without the columns that are empty below their title."""
-    used = [place for place in range(len(_TITLES)) if any(row[place].strip() for row in rows[1:])]
-    titles, *body = (tuple(row[place] for place in used) for row in rows)
-    return text_table(titles, body, [_WIDTHS[place] for place in used])
+    used = [index for index in range(len(_TITLES)) if any(row[index].strip() for row in rows[1:])]
+    titles, *body = (tuple(row[index] for index in used) for row in rows)
+    return text_table(titles, body, [_WIDTHS[index] for index in used])

@@ -57,13 +57,13 @@ def shares(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Po
     other = found["single" if policy == "total" else "total"].rates.rates
     listed = {
         name: StreamShare(
-            rate=float(rate := chosen.rates.rates[place]),
+            rate=float(rate := chosen.rates.rates[index]),
             normalized=float(rate / stream.weight),
-            by_brick={brick: float(chosen.rates.allocation[place, brick]) for brick in sorted(stream.bricks)},
-            binding=_binding(chosen, place),
-            otherwise=float(other[place]),
+            by_brick={brick: float(chosen.rates.allocation[index, brick]) for brick in sorted(stream.bricks)},
+            binding=_binding(chosen, index),
+            otherwise=float(other[index]),
         )
-        for place, (name, stream) in enumerate(question.streams.items())
+        for index, (name, stream) in enumerate(question.streams.items())
     }
     used = chosen.rates.allocation.sum(axis=0) / given.capacity
     return SharesAnswer(listed, tuple(used.tolist()), _assumptions(question), question)
@@ -89,18 +89,18 @@ def _single(given: Numbers) -> WithMinimums:
     return WithMinimums(rates, np.zeros_like(bottleneck))
 
 
-def _binding(found: WithMinimums, place: int) -> Binding:
+def _binding(found: WithMinimums, index: int) -> Binding:
     """Return the constraint of a stream: full bricks, its demand, or its minimum at a full brick."""
-    lifted = found.lifted[place]
+    lifted = found.lifted[index]
     if not np.any(lifted):
-        return found.rates.binding(place)
+        return found.rates.binding(index)
     names = ", ".join(str(brick) for brick in np.flatnonzero(lifted))
     its = f"its minimum share of {_bricks(lifted)} {names}"
     others = found.rates.bottleneck & ~found.lifted
-    if np.any(others[place]):
-        rest = replace(found.rates, bottleneck=others).binding(place)
+    if np.any(others[index]):
+        rest = replace(found.rates, bottleneck=others).binding(index)
         return replace(rest, constraint=f"{rest.constraint}, and {its}")
-    here, served = found.rates.allocation[place, lifted].sum(), found.rates.allocation[:, lifted].sum()
+    here, served = found.rates.allocation[index, lifted].sum(), found.rates.allocation[:, lifted].sum()
     return Binding(its, float(here), float(served), "raise the minimum, the weight, or the capacity")
 
 

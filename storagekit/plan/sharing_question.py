@@ -92,9 +92,9 @@ def numbers(question: SharesQuestion) -> Numbers:
     """Return the question as arrays, with streams and bricks in the order of the question."""
     streams = question.streams.values()
     demand = np.zeros((len(streams), len(question.bricks)))
-    for place, stream in enumerate(streams):
+    for index, stream in enumerate(streams):
         for brick in stream.bricks:
-            demand[place, brick] = _limit(stream, brick)
+            demand[index, brick] = _limit(stream, brick)
     weights = np.array([float(stream.weight) for stream in streams])
     minimum = np.array([float(stream.minimum or 0) for stream in streams])
     return Numbers(np.array(question.bricks), weights, demand, minimum)

@@ -289,7 +289,7 @@ def shares_scenario(given: Numbers, policy: Policy, threads: int, depth: int) ->
         Hashing(),
         FCFS(),
         queue=FairQueue(depth, given.weights.tolist(), _delay(policy, given.minimum)),
-        condition=FaultSchedule(*slower),
+        faults=FaultSchedule(*slower),
         slots=slots,
     )
     return Scenario(system, Threads(groups, volume=_VOLUME))

@@ -19,7 +19,7 @@ class Queued(NamedTuple):
     ----------
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the waiting parts of each request.
-    places : pytree of arrays
+    locations : pytree of arrays
         Locations of the requests.
     sent : array of float, shape `[slot, *batch]`
         Time at which each request was sent to the bricks, seconds from now.
@@ -36,7 +36,7 @@ class Queued(NamedTuple):
     """
 
     waiting: UInt32[Array, "slot *batch"]
-    places: Any
+    locations: Any
     sent: Float[Array, "slot *batch"]
     busy: Bool[Array, "drive *batch"]
     brick: Int[Array, "drive *ones"]

@@ -73,7 +73,7 @@ class Depth(AbstractQueue):
         # Shapes: [drive, slot, *batch], and [drive, drive, *ones] for sums over a brick.
         drive = jnp.arange(queued.busy.shape[0], dtype=jnp.int32).reshape(-1, *(1,) * private.ndim)
         # The parameters of a layout may differ between runs.
-        part = jax.vmap(queued.placement.part_on, in_axes=(0, None))(drive, queued.places)
+        part = jax.vmap(queued.placement.part_on, in_axes=(0, None))(drive, queued.locations)
         waits = bit_is_set(queued.waiting[None], part)
         same = queued.brick[:, None] == queued.brick[None]
         slot, given = row_index(private.shape[0], private)[None], jnp.zeros_like(queued.busy)

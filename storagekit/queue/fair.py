@@ -316,9 +316,9 @@ def _parts(event: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *batc
     """Return the number of parts of a request at each brick, and the number of sectors of these parts."""
     placement, shape, sizes = event.placement, event.targets.shape[1:], event.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
-    part = jnp.broadcast_to(placement.part_on(row_index(drives, event.targets), event.place), (drives, *shape))
+    part = jnp.broadcast_to(placement.part_on(row_index(drives, event.targets), event.location), (drives, *shape))
     there = bit_is_set(event.targets, part) & event.admitted
-    sectors = placement.sectors_of(part, event.place, event.request.sectors)
+    sectors = placement.sectors_of(part, event.location, event.request.sectors)
     sectors = jnp.where(there, sectors, 0)
     return _by_brick(there.astype(jnp.int32), placement, bricks), _by_brick(sectors, placement, bricks)
 
@@ -373,5 +373,5 @@ def _drives_of(
     drive = row_index(queued.busy.shape[0], slot)
     if placement.brick_sizes is None and placement.drives_a_brick == 1:
         return drive == brick
-    place = pick_tree(queued.places, slot)
-    return bit_is_set(placement.parts_of(place), placement.part_on(drive, place)) & (queued.brick == brick)
+    location = pick_tree(queued.locations, slot)
+    return bit_is_set(placement.parts_of(location), placement.part_on(drive, location)) & (queued.brick == brick)

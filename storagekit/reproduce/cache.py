@@ -77,10 +77,10 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
 
 def _computing() -> dict[str, str]:
     """Return the environment variables that affect numbers, with their values in a notebook's kernel."""
-    told = os.environ | devices.environment()
+    variables = os.environ | devices.environment()
     return {
-        name: told[name]
-        for name in sorted(told)
+        name: variables[name]
+        for name in sorted(variables)
         if name.startswith(_COMPUTING) and not name.startswith(_CHANGING_NOTHING)
     }
 
@@ -131,7 +131,7 @@ def is_current(folder: Path, wanted: str, made: Iterable[str]) -> bool:
     return all((folder / name).is_file() and digest(folder / name) == its for name, its in outputs.items())
 
 
-def place(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) -> None:
+def move_into(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) -> None:
     """Move the files of a completed run from `made` into `folder`. Record the fingerprint and a digest of each file.
 
     Files of an earlier run and `leftovers` are removed; other files stay. Until all files are moved, the record says
@@ -179,5 +179,5 @@ def _read(folder: Path) -> dict[str, Any]:
         fingerprint = record["fingerprint"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
-    told = isinstance(fingerprint, str) and all(isinstance(one, str) for one in outputs.values())
-    return record if told and outputs and all(map(_is_plain, outputs)) else {}
+    valid = isinstance(fingerprint, str) and all(isinstance(one, str) for one in outputs.values())
+    return record if valid and outputs and all(map(_is_plain, outputs)) else {}

@@ -91,15 +91,15 @@ def short(room: Path) -> Iterator[Path]:
         If the new folder cannot be created.
     """
     usual = tempfile.gettempdir()
-    place = usual if len(os.fsencode(usual)) <= _LONGEST or os.name == "nt" else "/tmp"
+    parent = usual if len(os.fsencode(usual)) <= _LONGEST or os.name == "nt" else "/tmp"
     try:
-        folder = Path(tempfile.mkdtemp(prefix=_SHORT, dir=place))
+        folder = Path(tempfile.mkdtemp(prefix=_SHORT, dir=parent))
     except OSError as fault:
-        told = (
-            "" if place == usual else f", and TMPDIR {usual[:60]!r}... exceeds the {_LONGEST} bytes that sockets allow"
+        reason = (
+            "" if parent == usual else f", and TMPDIR {usual[:60]!r}... exceeds the {_LONGEST} bytes that sockets allow"
         )
         raise InputError(
-            f"folder {place!r}: {fault.strerror}{told}; set TMPDIR to a folder with a short path"
+            f"folder {parent!r}: {fault.strerror}{reason}; set TMPDIR to a folder with a short path"
         ) from fault
     try:
         with suppress(OSError):
@@ -118,15 +118,15 @@ def _locked(lock: int, out: Path) -> bool:
     """Wait for the lock, and return True; return False if the system has no locks."""
     if fcntl is None:
         return False
-    told = False
+    announced = False
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
         except BlockingIOError:
-            if not told:
+            if not announced:
                 say(_holder(lock, out))
-            told = True
+            announced = True
             time.sleep(_PATIENCE)
         except OSError:
             return False

@@ -138,7 +138,7 @@ class Page:
         _display_picture(picture, {"alt": words, "exhibit": f"{self.paper}.{name}"})
         rows = summarized(dataset, about)
         self._shown[name] = _Shown(rows, tuple(about), attributes, _place_of_table())
-        self._tell(name)
+        self._show_table(name)
 
     def claim(self, measurements: Iterable[Measurement]) -> "HTML":
         """Record measurements, and return a table that compares them with the paper's claims.
@@ -171,7 +171,7 @@ class Page:
         stated = [claim for claim in self._claims if claim.id in {m.id for m in new}]
         for name, shown in self._shown.items():
             if any(is_of(claim, str(shown.attributes["exhibit"])) for claim in stated):
-                self._tell(name)
+                self._show_table(name)
         says = {claim.id: claim.says for claim in self._claims}
         table = f"{html_table(rows, says)}<p>{summary((row.evidence, row.verdict) for row in rows)}</p>"
         return HTML(table, metadata={"claims": [row.id for row in rows]})
@@ -192,9 +192,9 @@ class Page:
         return provenance.whole(joint | dataset.attrs, exhibit, run)
 
     def _write_data(self, name: str, dataset: "xr.Dataset", attributes: Mapping[str, Any]) -> None:
-        told = dataset.drop_attrs(deep=False).assign_attrs(attributes)
+        described = dataset.drop_attrs(deep=False).assign_attrs(attributes)
         with replacing(self.folder / f"{name}.nc") as path:
-            told.to_netcdf(path, engine="h5netcdf", encoding=_packed(told))
+            described.to_netcdf(path, engine="h5netcdf", encoding=_packed(described))
         values = sum(variable.size for variable in dataset.data_vars.values())
         self._write_table(f"{name}.csv", _tidy(dataset) if values <= MOST_CSV else None, attributes)
 
@@ -212,11 +212,11 @@ class Page:
         heading = chart.to_dict().get("title") or ""
         parts = [heading] if isinstance(heading, str) else [heading.get("text", ""), heading.get("subtitle", "")]
         said = [" ".join(part) if isinstance(part, list) else part for part in parts]
-        told = [part.strip() for part in (*said, self._shows.get(f"{self.paper}.{name}", "")) if part]
-        sentences = [part if part.endswith((".", "?", "!")) else f"{part}." for part in told]
+        texts = [part.strip() for part in (*said, self._shows.get(f"{self.paper}.{name}", "")) if part]
+        sentences = [part if part.endswith((".", "?", "!")) else f"{part}." for part in texts]
         return " ".join(sentences) or name
 
-    def _tell(self, name: str) -> None:
+    def _show_table(self, name: str) -> None:
         """Write the means of an exhibit and show its table, with the paper's numbers for the measurements so far."""
         shown, file = self._shown[name], f"{name}.summary.csv"
         exhibit = str(shown.attributes["exhibit"])

@@ -75,7 +75,7 @@ class Progress:
         self._page.ends(paper, failed)
         self._step(paper, self._left[paper])
 
-    def board(self) -> None:
+    def lab_page(self) -> None:
         """Record that a page of the lab is written."""
         with self._lock:
             self._bar.update()
@@ -89,7 +89,7 @@ class Progress:
 
 
 @contextmanager
-def showing(out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow], boards: int) -> Iterator[Progress]:
+def showing(out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow], lab_pages: int) -> Iterator[Progress]:
     """Show the progress of a run until the block ends. If the run is stopped, print the location of its results.
 
     Parameters
@@ -100,12 +100,12 @@ def showing(out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow]
         Number of exhibits of each paper that runs.
     others : sequence of ScorecardRow
         Rows of the scorecard of papers that do not run.
-    boards : int
+    lab_pages : int
         Number of pages of the lab that the run writes.
     """
     page = Growing(out, papers, others)
-    total = sum(papers.values()) + boards
-    label = " ".join([*papers, *(["lab"] if boards else [])])
+    total = sum(papers.values()) + lab_pages
+    label = " ".join([*papers, *(["lab"] if lab_pages else [])])
     page.begin()
     if papers:
         say(f"results so far, updated during the run: {page.page}")

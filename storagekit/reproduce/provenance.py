@@ -19,8 +19,8 @@ from storagekit.core.resources import PACKAGE
 
 KEYS = ("paper", "exhibit", "drive", "scenario", "seeds", "requests", "profile", "basis", "version", "commit")
 """Attributes of each file; `commit` only if the package is in a checkout."""
-NONE, UNTOLD = "none", "unknown"
-"""Values of an attribute that a formula does not have (`NONE`), and that is missing from a simulation (`UNTOLD`)."""
+NONE, UNKNOWN = "none", "unknown"
+"""Values of an attribute that a formula does not have (`NONE`), and that is missing from a simulation (`UNKNOWN`)."""
 # Attributes that a formula may lack.
 _OF_RUNS = ("drive", "scenario", "seeds", "requests")
 
@@ -39,15 +39,15 @@ def whole(own: Mapping[str, Any], exhibit: str, page: Mapping[str, Any]) -> dict
     """
     from storagekit.core.provenance import storable
 
-    told = {"exhibit": exhibit, "version": version("storagekit")} | dict(page) | dict(own)
-    told["requests"] = _requests(own)
+    facts = {"exhibit": exhibit, "version": version("storagekit")} | dict(page) | dict(own)
+    facts["requests"] = _requests(own)
     if commit():
-        told["commit"] = commit()
-    absent = NONE if own.get("basis") == "analytic" else UNTOLD
-    first = {key: told.pop(key, None) for key in KEYS}
+        facts["commit"] = commit()
+    absent = NONE if own.get("basis") == "analytic" else UNKNOWN
+    first = {key: facts.pop(key, None) for key in KEYS}
     kept = {key: absent if value is None and key in _OF_RUNS else value for key, value in first.items()}
-    kept["basis"] = kept["basis"] or UNTOLD
-    return {key: storable(value) for key, value in (kept | told).items() if key != "commit" or value is not None}
+    kept["basis"] = kept["basis"] or UNKNOWN
+    return {key: storable(value) for key, value in (kept | facts).items() if key != "commit" or value is not None}
 
 
 def _requests(own: Mapping[str, Any]) -> Any:

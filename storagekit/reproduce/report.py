@@ -99,17 +99,17 @@ def summary(rows: Iterable[tuple[str, str]]) -> str:
     rows : iterable of (str, str)
         Evidence and verdict of each claim.
     """
-    told = list(rows)
-    if not told:
+    claims = list(rows)
+    if not claims:
         return "no claims"
-    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in count(one for _, one in told).items())
-    parts = [f"{len(told)} claims: {verdicts}"]
-    told_shares = shares(told)
-    alone = told_shares.pop("paper", None)
+    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in count(one for _, one in claims).items())
+    parts = [f"{len(claims)} claims: {verdicts}"]
+    evidence_shares = shares(claims)
+    alone = evidence_shares.pop("paper", None)
     if alone is not None:
         parts.append(f"judged only by the papers: {alone.met} of {alone.judged} met ({alone.part:.0%})")
-    if told_shares:
-        others = ", ".join(f"{evidence} {its.met} of {its.judged}" for evidence, its in told_shares.items())
+    if evidence_shares:
+        others = ", ".join(f"{evidence} {its.met} of {its.judged}" for evidence, its in evidence_shares.items())
         parts.append(f"by other evidence: {others}")
     return "; ".join(parts)
 
@@ -128,13 +128,13 @@ def share_table(rows: Sequence[ScorecardRow], shown: Mapping[str, str] = NOTHING
     lines = []
     for paper in [*dict.fromkeys(row.paper for row in rows), ""]:
         its = [(row.evidence, row.verdict) for row in rows if paper in ("", row.paper)]
-        told = shares(its)
+        by_evidence = shares(its)
         every = shares(("paper", verdict) for _, verdict in its)
         # A percentage of few claims with other evidence would be misleading.
         cells = [
-            _part(told.get("paper")),
+            _part(by_evidence.get("paper")),
             _part(every.get("paper")),
-            *(_of(told.get(evidence)) for evidence in EVIDENCE[1:]),
+            *(_of(by_evidence.get(evidence)) for evidence in EVIDENCE[1:]),
         ]
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
         lines.append(f"<tr><td>{shown.get(paper) or escape(paper or 'all papers')}</td>{numbers}</tr>")
@@ -176,21 +176,21 @@ def html_table(rows: Sequence[ScorecardRow], says: Mapping[str, str], links: Map
 def _html_row(row: ScorecardRow, says: str, links: str) -> str:
     note = f"{row.note} Alternatives: {row.alternatives}" if row.alternatives else row.note
     cells_of = _cells(row) | {"note": note}
-    told = {name: escape(_in_words(cells_of, name)) for name in cells_of}
+    html = {name: escape(_in_words(cells_of, name)) for name in cells_of}
     # For a statement, the verdict already shows the measured truth value.
-    measured = "" if isinstance(row.measured, bool) else told["measured"]
-    interval = f"{told['low']} to {told['high']}" if told["low"] and told["high"] else told["low"] or told["high"]
+    measured = "" if isinstance(row.measured, bool) else html["measured"]
+    interval = f"{html['low']} to {html['high']}" if html["low"] and html["high"] else html["low"] or html["high"]
     cells = (
-        ("", told["id"], escape(says), links),
-        ("number", told["expected"], told["unit"]),
+        ("", html["id"], escape(says), links),
+        ("number", html["expected"], html["unit"]),
         ("number", measured, interval),
-        ("number", told["error"]),
-        ("verdict", told["verdict"], told["basis"], f"evidence: {told['evidence']}"),
-        ("note", told["note"]),
+        ("number", html["error"]),
+        ("verdict", html["verdict"], html["basis"], f"evidence: {html['evidence']}"),
+        ("note", html["note"]),
     )
-    data = " ".join(f'data-{name}="{told[name]}"' for name in ("paper", "exhibit", "verdict", "evidence"))
+    data = " ".join(f'data-{name}="{html[name]}"' for name in ("paper", "exhibit", "verdict", "evidence"))
     cells = "".join(_html_cell(*cell) for cell in cells)
-    return f'<tr id="{told["id"]}" {data} style="background:{_COLOURS[row.verdict]}">{cells}</tr>'
+    return f'<tr id="{html["id"]}" {data} style="background:{_COLOURS[row.verdict]}">{cells}</tr>'
 
 
 def _html_cell(kind: str, text: str, *below: str) -> str:

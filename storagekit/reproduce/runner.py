@@ -24,7 +24,7 @@ from storagekit.reproduce.processes import end_children
 from storagekit.reproduce.progress import Progress, exhibits, has_headline, is_headline, showing
 from storagekit.reproduce.report import SCORECARD, write_scorecard
 from storagekit.reproduce.scorecard import ScorecardRow, score
-from storagekit.reproduce.site import Site, SiteError, boards
+from storagekit.reproduce.site import Site, SiteError, lab_pages
 from storagekit.reproduce.turns import RunStopped, Turns
 
 # Ranks of turns: for a paper before its headline is shown, for a paper after its headline, and for the lab's pages.
@@ -213,7 +213,7 @@ def reproduce(
         todo = [plan for plan in plans if not plan.is_current]
         counts = {plan.paper: exhibits(plan.notebook) for plan in todo}
         others = tuple(_score_all(out, (), without=counts))
-        drawn = _boards_to_make(out) if whole else 0
+        drawn = _lab_pages_to_make(out) if whole else 0
         with showing(out, counts, others, drawn) as progress:
             with _pool(len(todo) + 1, jobs) as (pool, turns, stopped):
                 among = _Among(room, sockets, environment, progress, turns, stopped)
@@ -231,15 +231,15 @@ def reproduce(
             return RunReport(out, outcomes, rows, took, bind(Site(out, rows, failures)), lab)
 
 
-def _boards_to_make(out: Path) -> int:
-    return 0 if boards.are_current(out) else len(boards.BOARDS)
+def _lab_pages_to_make(out: Path) -> int:
+    return 0 if lab_pages.are_current(out) else len(lab_pages.LAB_PAGES)
 
 
 def _export(out: Path, among: _Among, turn: AbstractContextManager[None]) -> NotebookOutcome:
     """Write the lab's pages."""
     with turn:
         begin = time.monotonic()
-        why = boards.export(out, among.environment, among.progress.board)
+        why = lab_pages.export(out, among.environment, among.progress.lab_page)
     return NotebookOutcome("lab", "failed" if why else "ran", time.monotonic() - begin, why)
 
 
@@ -350,7 +350,7 @@ def _run_now(among: _Among, number: int, plan: _Plan) -> NotebookOutcome:
         on_cell = _after_cells(among, number, plan)
         run_notebook(plan.notebook, made, values, environment, on_cell, at_home, among.sockets)
         unchanged = _fingerprint(plan.paper, plan.notebook, plan.values) == plan.fingerprint
-        cache.place(made, plan.folder, plan.fingerprint if unchanged else cache.CHANGED, _leftovers(plan.paper))
+        cache.move_into(made, plan.folder, plan.fingerprint if unchanged else cache.CHANGED, _leftovers(plan.paper))
         keeping.forget(kept)
     except (NotebookError, OSError) as fault:
         remains = "" if among.stopped.is_set() else _failed(plan, made)

@@ -103,10 +103,10 @@ def shares(rows: Iterable[tuple[str, str]]) -> dict[str, ClaimsMet]:
     rows: the evidence and the verdict of each claim. Only claims with the evidence "paper" measure the reproduction of
     a paper.
     """
-    told = list(rows)
+    claims = list(rows)
     found = {}
     for evidence in EVIDENCE:
-        verdicts = [verdict for its, verdict in told if its == evidence]
+        verdicts = [verdict for its, verdict in claims if its == evidence]
         if verdicts:
             found[evidence] = ClaimsMet(sum(one in MET for one in verdicts), sum(one != "not-run" for one in verdicts))
     return found
@@ -160,13 +160,13 @@ def _missing(claim: Claim, unmeasured: str) -> str:
 
 def _sentences(*parts: str) -> str:
     """Return the parts that are not empty, each as a sentence."""
-    told = []
+    sentences = []
     for part in filter(None, parts):
         word = part.split(maxsplit=1)[0]
         # Names of streams, units and numbers keep their first letter.
         first = part[0].upper() if word.isalpha() and word.islower() and len(word) > 2 else part[0]
-        told.append(first + part[1:] + ("" if part.endswith(".") else "."))
-    return " ".join(told)
+        sentences.append(first + part[1:] + ("" if part.endswith(".") else "."))
+    return " ".join(sentences)
 
 
 def _reported(claim: Claim) -> str:

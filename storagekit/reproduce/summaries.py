@@ -122,20 +122,20 @@ def placed(
         row = _place(rows, claim, found.get(claim.id), exhibit)
         if row is not None:
             said.setdefault(row, []).append(claim)
-    told = rows.drop(columns=["paper", "claim"], errors="ignore")
+    shown = rows.drop(columns=["paper", "claim"], errors="ignore")
     if not said:
-        return told
+        return shown
     paper = pd.Series(
         {row: ", ".join(dict.fromkeys(expected(one) for one in those)) for row, those in said.items()}, dtype=object
     )
     ids = pd.Series({row: ", ".join(one.id for one in those) for row, those in said.items()}, dtype=object)
-    return told.assign(paper=paper, claim=ids)
+    return shown.assign(paper=paper, claim=ids)
 
 
 def is_of(claim: Claim, exhibit: str) -> bool:
     """Return whether a claim belongs to an exhibit.
 
-    A claim also belongs to a variant of its exhibit, such as "dsptf.table1_readings".
+    A claim also belongs to a variant of its exhibit, such as "dsptf.table1_interpretations".
     """
     return exhibit == claim.exhibit or exhibit.startswith(f"{claim.exhibit}_")
 

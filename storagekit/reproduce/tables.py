@@ -136,8 +136,8 @@ def _table(rows: "pd.DataFrame", group: Sequence[str]) -> Iterator[str]:
     for point in dict.fromkeys(_points(kept, along)):
         cells = [f"<td>{escape(show(value))}</td>" for (_, show), value in zip(heads, point, strict=True)]
         for names, texts in columns:
-            told = texts.get(point, [""] * len(names))
-            cells += [f'<td class="number">{escape(text)}</td>' for text in told]
+            shown = texts.get(point, [""] * len(names))
+            cells += [f'<td class="number">{escape(text)}</td>' for text in shown]
         body.append(f"<tr>{''.join(cells)}</tr>")
     yield f"<table><thead><tr>{head}</tr></thead>\n<tbody>{''.join(body)}</tbody></table>"
     if cut:
@@ -185,9 +185,9 @@ def _column(rows: "pd.DataFrame", name: str) -> tuple[list[str], dict[tuple, lis
     for point, row in zip(_points(rows, along), rows.to_dict("records"), strict=True):
         mean, low, high = (float(row.get(figure, math.nan)) / unit.size for figure in ("mean", "low", "high"))
         digits = sure(mean, low, high)
-        told = [_text(row.get("text")) if not math.isfinite(mean) else fixed(mean, digits)]
-        told += [spread((low, high), digits) if math.isfinite(low) else ""] * interval
-        texts[point] = told + [_text(row.get("paper"))] * paper
+        numbers = [_text(row.get("text")) if not math.isfinite(mean) else fixed(mean, digits)]
+        numbers += [spread((low, high), digits) if math.isfinite(low) else ""] * interval
+        texts[point] = numbers + [_text(row.get("paper"))] * paper
     return names, texts
 
 
@@ -240,11 +240,11 @@ def _said(
         measured, low, high = (one.measured, one.low, one.high) if one else (None, None, None)
         words = f"{claim.id}: {claim.says}" if claim.says else claim.id
         digits = 0 if measured is None else beside(printed(claim.expected), float(measured))
-        told = "" if measured is None else fixed(float(measured), digits)
+        text = "" if measured is None else fixed(float(measured), digits)
         sure_of = spread((low, high), digits) if low is not None and high is not None else ""
         lines.append(
             f'<tr><td class="says">{escape(words)}</td><td class="number">{escape(expected(claim))}</td>'
-            f'<td class="number">{told}</td><td class="number">{sure_of}</td></tr>'
+            f'<td class="number">{text}</td><td class="number">{sure_of}</td></tr>'
         )
     if lines:
         head = "".join(

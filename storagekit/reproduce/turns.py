@@ -14,10 +14,10 @@ class RunStopped(Exception):
 
 
 class Turns:
-    """A queue with priorities: at most `places` threads have a turn at once, and the lowest rank is served next."""
+    """A queue with priorities: at most `slots` threads have a turn at once, and the lowest rank is served next."""
 
-    def __init__(self, places: int):
-        self._free = places
+    def __init__(self, slots: int):
+        self._free = slots
         self._waiting: list[tuple[Rank, int]] = []
         self._numbers = itertools.count()
         self._changed = Condition()

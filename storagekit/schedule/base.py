@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import Component
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
-from storagekit.placement import AbstractPlacement, Reach, nearest_replica
+from storagekit.placement import AbstractPlacement, NearestReplica, nearest_replica
 
 
 class Choice(NamedTuple):
@@ -51,7 +51,7 @@ class Choice(NamedTuple):
     part: Int[Array, "slot *batch"]
     usable: UInt32[Array, "slot *batch"] | None
 
-    def reach(self) -> Reach:
+    def nearest(self) -> NearestReplica:
         """Return the nearest replica of each request, with its positioning time."""
         return nearest_replica(
             self.placement,

@@ -31,7 +31,7 @@ class SATF(AbstractSchedule):
     """Shortest access (positioning) time first, SPTF: the least sum of seek and rotation (Jacobson and Wilkes 1991)."""
 
     def cost(self, private, choice: Choice):
-        return choice.reach().positioning.total
+        return choice.nearest().positioning.total
 
 
 class CLOOK(AbstractSchedule):
@@ -80,7 +80,7 @@ def _within_cylinder(choice: Choice) -> Float[Array, "slot *batch"]:
     rotation has a revolution of 0 s.
     """
     turn = jnp.maximum(choice.mechanics.seconds(real(1.0)), INSTANT)
-    return 1 - 1 / (1 + choice.reach().positioning.total / turn)
+    return 1 - 1 / (1 + choice.nearest().positioning.total / turn)
 
 
 def span(layout: AbstractLayout) -> float:

@@ -50,49 +50,49 @@ def kept(
     array of bool, shape `[chunk, *batch]`
         The mask.
     """
-    since = before(tally, by)
-    mask = (since >= warm_up) & (since < amount)
+    begin = before(tally, by)
+    mask = (begin >= warm_up) & (begin < amount)
     return mask | ((tally[by][:, 0] * mask).sum(axis=0) == 0)
 
 
-def stretched(
+def batch_sums(
     tally: Tally,
     names: Iterable[str],
     count: int,
-    low: Float[np.ndarray, "lane"],
-    high: Float[np.ndarray, "lane"],
+    low: Float[np.ndarray, "run"],
+    high: Float[np.ndarray, "run"],
     by: str,
-) -> dict[str, Float[np.ndarray, "count row lane"]]:
+) -> dict[str, Float[np.ndarray, "count row run"]]:
     """Return sums over equal parts of each run.
 
     A chunk of events is counted in the part in which it begins.
 
     Parameters
     ----------
-    tally : mapping of str to array, shape `[chunk, row, lane]`
+    tally : mapping of str to array, shape `[chunk, row, run]`
         The sums of each chunk, keyed by name.
     names : iterable of str
         Names of the sums to return.
     count : int
         Number of parts.
-    low, high : array of float, shape `[lane]`
+    low, high : array of float, shape `[run]`
         Beginning of the first part and end of the last part, in the unit of the sum `by`.
     by : str
         Name of the sum that measures the length of the run.
 
     Returns
     -------
-    dict of str to array of float64, shape `[count, row, lane]`
+    dict of str to array of float64, shape `[count, row, run]`
         The sums, keyed by name.
     """
-    since = before(tally, by)
-    place = np.floor((since - low) * count / (high - low)).astype(np.int64)
-    inside = (place >= 0) & (place < count)
-    lanes = since.shape[1]
-    index = (np.clip(place, 0, count - 1) * lanes + np.arange(lanes))[inside]
+    begin = before(tally, by)
+    interval = np.floor((begin - low) * count / (high - low)).astype(np.int64)
+    inside = (interval >= 0) & (interval < count)
+    runs = begin.shape[1]
+    index = (np.clip(interval, 0, count - 1) * runs + np.arange(runs))[inside]
 
-    def summed(part: Float[np.ndarray, "chunk lane"]) -> Float[np.ndarray, "count lane"]:
-        return np.bincount(index, part[inside], count * lanes).reshape(count, lanes)
+    def summed(part: Float[np.ndarray, "chunk run"]) -> Float[np.ndarray, "count run"]:
+        return np.bincount(index, part[inside], count * runs).reshape(count, runs)
 
     return {
         name: np.stack([summed(tally[name][:, row]) for row in range(tally[name].shape[1])], axis=1) for name in names

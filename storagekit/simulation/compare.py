@@ -145,8 +145,8 @@ class Comparison:
         """Return the results as a dictionary for JSON, with times in seconds and None in place of NaN."""
         rows = self.to_pandas().reset_index().to_dict("records")
         plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
-        told = {name: value for name, value in self.data.attrs.items() if name not in ("scenario", "varied")}
-        return {"against": self.against, "schemes": plain, "overloaded": dict(self.overloaded), "attrs": told}
+        facts = {name: value for name, value in self.data.attrs.items() if name not in ("scenario", "varied")}
+        return {"against": self.against, "schemes": plain, "overloaded": dict(self.overloaded), "attrs": facts}
 
     def to_netcdf(self, path: str | Path) -> None:
         """Write a NetCDF file with `data`, and with `summary` in the group `summary`.

@@ -20,9 +20,9 @@ from storagekit.simulation.overload import PARTS, overload_reasons, part_length
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import MOST, fewest, provided
 from storagekit.simulation.quantiles import OF_ALL_SEEDS
-from storagekit.simulation.run_length import Extent, extent
+from storagekit.simulation.run_length import RunLength, run_length
 from storagekit.simulation.standard_measures import beside
-from storagekit.simulation.time_series import compile_lanes, measured_lanes
+from storagekit.simulation.time_series import compile_runs, measured_runs
 from storagekit.workload import AbstractArrivals, recorded, wrapped
 from storagekit.workload.trace import RequestTrace
 
@@ -81,23 +81,23 @@ def compared(
     if depth is not None and not isinstance(asked, RequestTrace):
         raise InputError("depth is for a trace; the arrivals have their own number of outstanding requests")
     count, numbers = _count(asked, requests), listed(seeds)
-    length = extent(count, None, 0 if isinstance(asked, RequestTrace) else int(WARM_UP * count))
-    told = beside((*measures, _in_parts(count)))
+    length = run_length(count, None, 0 if isinstance(asked, RequestTrace) else int(WARM_UP * count))
+    wanted = beside((*measures, _in_parts(count)))
     scenarios = [Scenario(system, _arrivals(asked, system, scale, depth)) for system in schemes.values()]
     began = time.perf_counter()
     runs = tqdm(total=len(schemes) * len(numbers), desc="comparing", unit="run", delay=2, leave=False)
-    with runs as bar, compiled_ahead(_programs(scenarios, numbers, told)) as ready:
+    with runs as bar, compiled_ahead(_programs(scenarios, numbers, wanted)) as ready:
         found: list[xr.Dataset] = []
         for scenario in scenarios:
             ready(signature(scenario))
-            found.append(_with_slots(scenario, numbers, length, told, bar))
+            found.append(_with_slots(scenario, numbers, length, wanted, bar))
     data = xr.concat(found, dim=xr.IndexVariable("scheme", list(schemes)), join="outer")
-    data.attrs = provenance(scenarios, ["scheme"], numbers, length.told, time.perf_counter() - began)
+    data.attrs = provenance(scenarios, ["scheme"], numbers, length.facts, time.perf_counter() - began)
     if isinstance(asked, RequestTrace):
         data.attrs |= {"basis": "trace", "trace": asked.source.name, "scale": float(scale)}
         beyond = [wrapped(asked, _capacity(system)) for system in schemes.values()]
-        told = {"units": "1", "long_name": "fraction of the requests whose addresses wrap around"}
-        data["wrapped"] = ("scheme", beyond, told)
+        facts = {"units": "1", "long_name": "fraction of the requests whose addresses wrap around"}
+        data["wrapped"] = ("scheme", beyond, facts)
     # in a closed loop the drives are always busy
     data.attrs["closed_loop"] = int(_closed(asked) or depth is not None)
     return data
@@ -159,12 +159,12 @@ def _programs(
 
     def program(scenario: Scenario) -> Callable[[], None]:
         first = _together(seeds)[0]
-        return lambda: compile_lanes(provided([scenario], _rungs(scenario)[0]), first, measures, padded=False)
+        return lambda: compile_runs(provided([scenario], _slot_steps(scenario)[0]), first, measures, padded=False)
 
     return {signature(scenario): program(scenario) for scenario in scenarios}
 
 
-def _rungs(scenario: Scenario) -> list[int]:
+def _slot_steps(scenario: Scenario) -> list[int]:
     """Return the numbers of slots to try."""
     given = scenario.system.slots
     return [given] if given != AUTO else [max(SLOTS, fewest([scenario])), MOST]
@@ -181,23 +181,23 @@ def _together(seeds: Sequence[int]) -> list[list[int]]:
 
 
 def _with_slots(
-    scenario: Scenario, seeds: Sequence[int], length: Extent, measures: Sequence[Measure], bar: tqdm
+    scenario: Scenario, seeds: Sequence[int], length: RunLength, measures: Sequence[Measure], bar: tqdm
 ) -> xr.Dataset:
     """Simulate a scheme with every seed.
 
     If System.slots is not given and arrivals wait for a slot, the simulation is repeated with more slots.
     """
-    rungs = _rungs(scenario)
-    for slots in rungs:
+    slot_steps = _slot_steps(scenario)
+    for slots in slot_steps:
         data, waited = _seeds(provided([scenario], slots), seeds, length, measures, bar)
         if not waited:
             break
-        bar.n = max(0, bar.n - len(seeds)) if slots != rungs[-1] else bar.n
+        bar.n = max(0, bar.n - len(seeds)) if slots != slot_steps[-1] else bar.n
     return data
 
 
 def _seeds(
-    scenarios: list[Scenario], seeds: Sequence[int], length: Extent, measures: Sequence[Measure], bar: tqdm
+    scenarios: list[Scenario], seeds: Sequence[int], length: RunLength, measures: Sequence[Measure], bar: tqdm
 ) -> tuple[xr.Dataset, float]:
     """Simulate one scheme with every seed, and return the measures and the number of arrivals that waited for a slot.
 
@@ -207,13 +207,13 @@ def _seeds(
     parts, waited, left = [], 0.0, len(seeds)
     for some in _together(seeds):
         used = min(len(some), left)
-        found = measured_lanes(scenarios, some, length, measures, padded=False, quiet=True)
+        found = measured_runs(scenarios, some, length, measures, padded=False, quiet=True)
         # its quantiles of all seeds would be those of some seeds
-        parts.append(found.data.drop_vars(OF_ALL_SEEDS, errors="ignore").isel(lane=slice(0, used)))
+        parts.append(found.data.drop_vars(OF_ALL_SEEDS, errors="ignore").isel(run=slice(0, used)))
         waited += float(found.waited[:used].sum())
         bar.update(used)
         left -= used
-    return xr.concat(parts, dim="lane").rename(lane="seed").assign_coords(seed=list(seeds)), waited
+    return xr.concat(parts, dim="run").rename(run="seed").assign_coords(seed=list(seeds)), waited
 
 
 def _count(asked: RequestTrace | AbstractArrivals, requests: int | None) -> int:

@@ -153,9 +153,9 @@ class ContentHash:
             return "set", [memoryview(b"".join(sorted(map(self._digest, one))))]
         if isinstance(one, tuple | list):
             return kind, one
-        told = self._code(one)
-        if told is not None:
-            return told
+        code = self._code(one)
+        if code is not None:
+            return code
         if is_dataclass(one):
             return "object", [type(one), *_values(one, [field.name for field in fields(one)])]
         if hasattr(one, "__dict__") and type(one).__basicsize__ <= _Plain.__basicsize__:

@@ -14,7 +14,7 @@ from storagekit.write import Pending
 _KINDS = (np.int32, np.int32, np.int32, np.int32, np.uint32, np.uint32, np.int32)
 
 
-def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pending:
+def pending(state: State, placement: AbstractPlacement, run: int = 0) -> Pending:
     """Return the metadata table of one run of a system with `Background` writes, after the last event of `state`.
 
     A write has a row as soon as a drive has chosen its first copy, because a crash may leave this copy half written.
@@ -25,7 +25,7 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
         State of the runs.
     placement : AbstractPlacement
         Placement of the system.
-    lane : int
+    run : int
         Number of the run, by default 0.
 
     Returns
@@ -34,14 +34,14 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
         The table, as NumPy arrays.
     """
 
-    def of_lane(leaf: Any) -> np.ndarray:
+    def of_run(leaf: Any) -> np.ndarray:
         values = np.asarray(leaf)
-        return values if values.ndim < 2 else values[:, lane]
+        return values if values.ndim < 2 else values[:, run]
 
     delayed, slots, plan, planned = jax.tree.map(
-        of_lane, (state.write, state.slots, state.drives.plan, state.drives.planned)
+        of_run, (state.write, state.slots, state.drives.plan, state.drives.planned)
     )
-    parts, each = (int(of_lane(value).ravel()[0]) for value in (placement.parts, placement.replicas))
+    parts, each = (int(of_run(value).ravel()[0]) for value in (placement.parts, placement.replicas))
     every = np.uint32(2 ** (parts * each) - 1)
     copies = jax.tree.map(np.asarray, delayed.table.in_use())
     copies = jax.tree.map(lambda column: column[np.argsort(copies.order)], copies)
@@ -49,22 +49,22 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
     first = delayed.backlog.of_slot & (slots.number[plan.slot] == plan.number) & ~slots.read[plan.slot]
     drives = np.flatnonzero(planned & first)
     slot, replica = plan.slot[drives], plan.replica[drives]
-    place = jax.tree.map(lambda leaf: leaf[slot], slots.place)
-    written = np.left_shift(1, np.asarray(placement.part_on(jnp.asarray(drives), place)) * each + replica)
+    location = jax.tree.map(lambda leaf: leaf[slot], slots.location)
+    written = np.left_shift(1, np.asarray(placement.part_on(jnp.asarray(drives), location)) * each + replica)
     nothing = np.zeros(len(drives), np.int32)
 
-    def home(place: Any) -> np.ndarray:
-        return np.asarray(placement.drive_of(jnp.int32(0), place))
+    def home(location: Any) -> np.ndarray:
+        return np.asarray(placement.drive_of(jnp.int32(0), location))
 
     settled = (
         copies.number,
         copies.start,
         copies.stop,
-        home(copies.place),
+        home(copies.location),
         every & ~copies.left,
         copies.left,
         copies.order,
     )
-    begun = (plan.number[drives], delayed.start[slot], delayed.stop[slot], home(place), nothing, written, nothing)
+    begun = (plan.number[drives], delayed.start[slot], delayed.stop[slot], home(location), nothing, written, nothing)
     columns = [np.concatenate(both) for both in zip(settled, begun, strict=True)]
     return Pending(*(column.astype(kind) for column, kind in zip(columns, _KINDS, strict=True)))

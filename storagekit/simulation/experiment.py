@@ -17,7 +17,7 @@ from storagekit.engine import Scenario
 from storagekit.simulation.measures import Measure, several_measures, sums_of
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import TRIED
-from storagekit.simulation.run_length import BUDGET, extent, precise
+from storagekit.simulation.run_length import BUDGET, precise, run_length
 from storagekit.simulation.shards import SweepSettings
 from storagekit.simulation.store import NoStore, Store
 from storagekit.simulation.sweeping import simulated
@@ -280,7 +280,7 @@ def sweep(
     if not callable(build):
         raise InputError(f"build: given {shown(build)}; give a function that returns a scenario, followed by the axes")
     instance_of(Mapping, "a mapping from parameters of build to values, such as {'replicas': [2, 4]}")("axes", axes)
-    measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_blocked))
+    measured_for = run_length(requests, seconds, warm_up, precise(precision, budget, allow_blocked))
     asked = SweepSettings(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
     check_axes(axes, asked.measures)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
@@ -297,7 +297,7 @@ def sweep(
     most = max(scenario.system.drives for scenario in scenarios)
     data = grid(_sorted(found, most), axes).assign_coords(seed=list(asked.seeds))
     wall = time.perf_counter() - began
-    data.attrs = provenance(scenarios, axes, asked.seeds, asked.extent.told, wall) | shelf.told
+    data.attrs = provenance(scenarios, axes, asked.seeds, asked.run_length.facts, wall) | shelf.facts
     data.attrs |= stopped_by(measured_for, data)
     return data
 

@@ -18,7 +18,7 @@ from storagekit.simulation.experiment import built, check_axes, grid, listed
 from storagekit.simulation.measures import Measure, measured, sums_of
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import TRIED, fewest, groups, provided
-from storagekit.simulation.run_length import NUMERIC, REQUESTS, extent
+from storagekit.simulation.run_length import NUMERIC, REQUESTS, run_length
 from storagekit.simulation.standard_measures import BLOCKED, beside
 
 # number of chunks of events that are simulated before the sums are read
@@ -55,7 +55,7 @@ def history(
     seeds: Sequence[int] = (0,),
     pieces: Annotated[int, REQUESTS] = 40,
     warm_up: Annotated[float, NUMERIC] = 0.0,
-    at_end: Callable[[State, np.ndarray], None] = lambda state, lanes: None,
+    at_end: Callable[[State, np.ndarray], None] = lambda state, runs: None,
     title: str = "replaying",
     measures: Sequence[Measure] = (),
     slots: Annotated[Sequence[int], TRIED] = SLOTS,
@@ -103,7 +103,7 @@ def history(
         If the scenarios differ in structure, or if a setting is impossible.
     """
     instance_of(Mapping, "a mapping from parameters of build to values, such as {'replicas': [2, 4]}")("axes", axes)
-    require_takes("at_end", at_end, ("state", "lanes"))
+    require_takes("at_end", at_end, ("state", "runs"))
     seeds, asked = listed(seeds), beside(measures)
     check_axes(axes, asked)
     require(0 <= warm_up < 1, "warm-up of", warm_up, "at least 0 and below 1", "of the run")
@@ -122,28 +122,28 @@ def history(
     began = time.perf_counter()
     with tqdm(total=requests * len(points) * len(seeds), desc=title, unit="req", delay=2, leave=False) as bar:
         sums = _Sums(requests, pieces, Record(sums_of(asked)), at_end, bar).of(
-            scenarios, seeds, _rungs(scenarios, slots)
+            scenarios, seeds, _slot_steps(scenarios, slots)
         )
-    length = extent(requests, None, int(warm_up * requests))
-    told = provenance(scenarios, axes, seeds, length.told, time.perf_counter() - began)
+    length = run_length(requests, None, int(warm_up * requests))
+    facts = provenance(scenarios, axes, seeds, length.facts, time.perf_counter() - began)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     whole = {name: part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for name, part in sums.items()}
     split = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in sums.items()}
-    of_lane = {"point": np.arange(len(points)), "seed": list(seeds)}
-    of_piece = {**of_lane, "piece": (np.arange(pieces) + 0.5) / pieces}
-    parted = (measured(whole, bricks, asked), of_lane), (measured(split, np.repeat(bricks, pieces), asked), of_piece)
+    of_run = {"point": np.arange(len(points)), "seed": list(seeds)}
+    of_piece = {**of_run, "piece": (np.arange(pieces) + 0.5) / pieces}
+    parted = (measured(whole, bricks, asked), of_run), (measured(split, np.repeat(bricks, pieces), asked), of_piece)
     found = (grid(_along(data, dims), axes) for data, dims in parted)
-    return History(*(data.assign_attrs(told) for data in found))
+    return History(*(data.assign_attrs(facts) for data in found))
 
 
 def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
-    """Split the dimension `lane` into the dimensions `dims`. The last dimension in `dims` varies fastest."""
-    lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
-    data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))
-    return data.unstack("lane").drop_vars("point")
+    """Split the dimension `run` into the dimensions `dims`. The last dimension in `dims` varies fastest."""
+    runs = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
+    data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(runs, "run"))
+    return data.unstack("run").drop_vars("point")
 
 
-def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
+def _slot_steps(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
     """Return the numbers of slots to try.
 
     The only number is System.slots if it is given. Otherwise the numbers are `slots`. A number that is too small for a
@@ -154,17 +154,17 @@ def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
     return [given] if given != AUTO else [max(count, fewest(scenarios) if least else 0) for count in slots or SLOTS]
 
 
-def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:
+def _few_at_a_time(runs: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:
     """Yield the runs of each batch, and the number of runs of the batch before padding.
 
     The last run of a batch is repeated as padding. On a CPU, a batch has all runs that fit into the caches, or all runs
     if there are only a few. On an accelerator, a batch has all runs.
     """
     devices = len(jax.devices())
-    wide = devices * max(1, min(ROOM // slots, 64)) if jax.default_backend() == "cpu" else len(lanes)
-    wide = FEW * devices if len(lanes) <= FEW * devices else wide
-    for first in range(0, len(lanes), wide):
-        yield lanes[np.minimum(np.arange(first, first + wide), len(lanes) - 1)], min(wide, len(lanes) - first)
+    wide = devices * max(1, min(ROOM // slots, 64)) if jax.default_backend() == "cpu" else len(runs)
+    wide = FEW * devices if len(runs) <= FEW * devices else wide
+    for first in range(0, len(runs), wide):
+        yield runs[np.minimum(np.arange(first, first + wide), len(runs) - 1)], min(wide, len(runs) - first)
 
 
 class _Sums(NamedTuple):
@@ -176,24 +176,24 @@ class _Sums(NamedTuple):
     at_end: Callable[[State, np.ndarray], None]
     bar: tqdm
 
-    def of(self, scenarios: Sequence[Scenario], seeds: Sequence[int], rungs: Sequence[int]) -> Tally:
-        """Return the sums `[piece, row, lane]` of scenarios, each with every seed.
+    def of(self, scenarios: Sequence[Scenario], seeds: Sequence[int], slot_steps: Sequence[int]) -> Tally:
+        """Return the sums `[piece, row, run]` of scenarios, each with every seed.
 
-        The numbers of slots in `rungs` are tried in their order until no request waits for a slot.
+        The numbers of slots in `slot_steps` are tried in their order until no request waits for a slot.
         """
         sums: Tally = {}
         left = np.arange(len(scenarios) * len(seeds))
-        for slots in rungs:
+        for slots in slot_steps:
             merged, key = stack(provided(scenarios, slots), seeds)
             waiting = []
             for members, used in _few_at_a_time(left, slots):
                 runner = Runner(select_runs(merged, members), key[:, members], self.record)
                 part = self._by_piece(runner)
-                waited = part[BLOCKED.name][..., :used].any(axis=(0, 1)) & (slots != rungs[-1])
+                waited = part[BLOCKED.name][..., :used].any(axis=(0, 1)) & (slots != slot_steps[-1])
                 over = np.flatnonzero(~waited)
-                for name, told in part.items():
-                    whole = sums.setdefault(name, np.zeros((*told.shape[:2], len(scenarios) * len(seeds))))
-                    whole[..., members[over]] = told[..., over]
+                for name, values in part.items():
+                    whole = sums.setdefault(name, np.zeros((*values.shape[:2], len(scenarios) * len(seeds))))
+                    whole[..., members[over]] = values[..., over]
                 if over.size:
                     last = jax.tree.map(lambda leaf, over=over: np.asarray(leaf)[..., over], runner.run.state)
                     self.at_end(last, members[over])
@@ -205,7 +205,7 @@ class _Sums(NamedTuple):
         return sums
 
     def _by_piece(self, runner: Runner) -> Tally:
-        """Return the sums `[piece, row, lane]`. A chunk of events is counted in the piece in which it began."""
+        """Return the sums `[piece, row, run]`. A chunk of events is counted in the piece in which it began."""
         sums: Tally = {}
         requests, pieces = self.requests, self.pieces
         completed = np.zeros(runner.run.first.shape[1], np.int64)
@@ -215,8 +215,8 @@ class _Sums(NamedTuple):
             before = completed + np.cumsum(done, axis=0) - done
             piece = np.minimum(before * pieces // requests, pieces - 1)
             for name, part in tally.items():
-                row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
-                np.add.at(sums[name], (piece[:, None, :], row, lane), part)
+                row, run = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
+                np.add.at(sums[name], (piece[:, None, :], row, run), part)
             self.bar.update(int(np.minimum(done.sum(axis=0), requests - np.minimum(completed, requests)).sum()))
             completed += done.sum(axis=0)
         return sums

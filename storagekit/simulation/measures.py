@@ -15,7 +15,7 @@ from storagekit.engine.histogram import MOST_STREAMS
 from storagekit.simulation.batches import kept
 
 # Names that no measure may have: dimensions of results and of intermediate datasets, and other variables of results.
-DIMENSIONS = ("brick", "lane", "piece", "point", "quantile", "request", "seed", "statistic")
+DIMENSIONS = ("brick", "run", "piece", "point", "quantile", "request", "seed", "statistic")
 QUANTILES = ("response_quantile", "read_response_quantile", "write_response_quantile")
 OF_STREAMS = "stream_response_quantile"
 TAKEN = (*DIMENSIONS, *QUANTILES, OF_STREAMS, "read", "response_time", "warm_up", "wrapped")
@@ -36,7 +36,7 @@ class Measure:
     needs : tuple of Sum
         The sums from which the measure is computed.
     of : callable
-        Function that computes the measure from the sums in `needs`. Each sum is a DataArray over `lane` (the runs) and
+        Function that computes the measure from the sums in `needs`. Each sum is a DataArray over `run` (the runs) and
         the dimensions of the sum. A sum for each drive has the dimension `brick`, and is NaN for bricks that a run does
         not use.
     streams : int
@@ -87,7 +87,7 @@ class Measure:
         Returns
         -------
         DataArray
-            The measure, with `lane` as its last dimension, and its unit and meaning as attributes.
+            The measure, with `run` as its last dimension, and its unit and meaning as attributes.
 
         Raises
         ------
@@ -95,12 +95,12 @@ class Measure:
             If the measure does not have a number for each run.
         """
         found = self.of(*(sums[one.name] for one in self.needs))
-        if not isinstance(found, xr.DataArray) or "lane" not in found.dims:
+        if not isinstance(found, xr.DataArray) or "run" not in found.dims:
             raise InputError(
                 f"measure {self.name!r} does not return one number for each run: compute it from the sums, and keep "
-                "the dimension `lane`"
+                "the dimension `run`"
             )
-        found = found.reset_coords(drop=True).transpose(..., "lane")
+        found = found.reset_coords(drop=True).transpose(..., "run")
         found.attrs = {"units": self.unit, "long_name": self.meaning}
         return found
 
@@ -221,9 +221,9 @@ def measured(tally: Tally, bricks: np.ndarray, measures: Sequence[Measure]) -> x
 
     Parameters
     ----------
-    tally : mapping of str to array, shape `[row, lane]`
+    tally : mapping of str to array, shape `[row, run]`
         The sums, keyed by name.
-    bricks : array of int, shape `[lane]`
+    bricks : array of int, shape `[run]`
         Number of drives that each run uses.
     measures : sequence of Measure
         The measures.
@@ -231,7 +231,7 @@ def measured(tally: Tally, bricks: np.ndarray, measures: Sequence[Measure]) -> x
     Returns
     -------
     Dataset
-        The measures, with the dimension `lane`.
+        The measures, with the dimension `run`.
     """
     sums = {one.name: _labelled(one, tally[one.name], bricks) for one in sums_of(measures)}
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -242,6 +242,6 @@ def _labelled(one: Sum, values: np.ndarray, bricks: np.ndarray) -> xr.DataArray:
     if one.by_drive:
         brick = np.arange(len(values))
         used = np.where(brick[:, None] < bricks, values, np.nan)
-        return xr.DataArray(used, {"brick": brick}, ("brick", "lane"))
+        return xr.DataArray(used, {"brick": brick}, ("brick", "run"))
     labels = {word: list(at) for word, at in one.along.items()}
-    return xr.DataArray(values.reshape(*map(len, labels.values()), -1), labels, (*labels, "lane"))
+    return xr.DataArray(values.reshape(*map(len, labels.values()), -1), labels, (*labels, "run"))

@@ -115,11 +115,11 @@ def mixed_scenario(
     capacity = int(system.placement.capacity(system.drive))
     room, draw = capacity if data is None else min(capacity, int(data / SECTOR)), np.random.default_rng(seed)
     for number, one in enumerate(streams, users.stream_count):
-        places = room // one.sectors
-        require(places >= 1, "chunk", one.sectors, f"at most {room}, the data", "sectors")
+        positions = room // one.sectors
+        require(positions >= 1, "chunk", one.sectors, f"at most {room}, the data", "sectors")
         narrow = system.wide or room <= MOST_NARROW
         require(narrow, "layout", room, f"at most {MOST_NARROW} sectors in a system with 32-bit addresses", "sectors")
         time = regular_arrivals("rate of a stream", one.rate, one.sectors, float(arriving[0].time[-1]), draw, requests)
-        sector = (draw.integers(places) + np.arange(len(time), dtype=np.int64)) % places * one.sectors
+        sector = (draw.integers(positions) + np.arange(len(time), dtype=np.int64)) % positions * one.sectors
         arriving.append(background_requests(time, sector, one.sectors, number, one.read))
     return merged_scenario(system, arriving, requests)

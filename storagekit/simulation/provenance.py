@@ -16,7 +16,7 @@ def provenance(
     scenarios: Sequence[Scenario],
     axes: Iterable[str],
     seeds: Sequence[int],
-    extent: Mapping[str, float | str],
+    run_length: Mapping[str, float | str],
     wall: float,
 ) -> dict:
     """Return the attributes of a simulated result.
@@ -29,7 +29,7 @@ def provenance(
         Names of the parameters that a sweep changes.
     seeds : sequence of int
         The seeds.
-    extent : mapping of str to float or str
+    run_length : mapping of str to float or str
         Attributes that describe the length of each run.
     wall : float
         Duration of the simulation, seconds of wall time.
@@ -45,7 +45,7 @@ def provenance(
         | {"precision": "float32", "backend": jax.default_backend()}
         | described(scenarios)
         | {"varied": list(axes)}
-        | dict(extent)
+        | dict(run_length)
     )
 
 
@@ -73,7 +73,7 @@ def described(scenarios: Annotated[Sequence[Scenario], several(SCENARIO, 1, "sce
 def _names(drive: AbstractDrive) -> list[str]:
     """Return the name of a drive, or the names of its kinds if it is a mixture."""
     if isinstance(drive, Mixed):
-        return [name for member in drive.members for name in _names(member)]
+        return [name for one in drive.drives for name in _names(one)]
     return [getattr(drive, "name", type(drive).__name__)]
 
 

@@ -64,7 +64,7 @@ def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scen
 
 
 def with_room(
-    run: Callable[[list[Scenario]], Roomed], scenarios: Sequence[Scenario], rungs: Sequence[int]
+    run: Callable[[list[Scenario]], Roomed], scenarios: Sequence[Scenario], slot_steps: Sequence[int]
 ) -> tuple[Roomed, int]:
     """Call `run` with increasing numbers of slots until no arrival waits for a slot.
 
@@ -77,7 +77,7 @@ def with_room(
         Simulates scenarios and returns a `Roomed`.
     scenarios : sequence of Scenario
         Scenarios of one structure.
-    rungs : sequence of int
+    slot_steps : sequence of int
         Numbers of slots to try if System.slots is not given. A number is too small even if arrivals wait only during
         the warm-up.
 
@@ -88,14 +88,14 @@ def with_room(
     slots : int
         The number of slots of the last attempt.
     """
-    for slots in rungs:
+    for slots in slot_steps:
         roomed = run(provided(scenarios, slots))
         if not np.any(roomed.waited):
             break
     return roomed, slots
 
 
-def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[int, ...]:
+def slot_steps(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[int, ...]:
     """Return the numbers of slots to try.
 
     Parameters

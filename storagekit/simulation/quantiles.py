@@ -42,12 +42,12 @@ _MEANINGS = {
 }
 
 
-def from_bins(bins: Int[np.ndarray, "stream 2 lane bin"], seeds: int) -> xr.Dataset:
+def from_bins(bins: Int[np.ndarray, "stream 2 run bin"], seeds: int) -> xr.Dataset:
     """Return the quantiles of each run from binned response times, accurate to 1.6%.
 
     Parameters
     ----------
-    bins : array of int, shape `[stream, 2, lane, bin]`
+    bins : array of int, shape `[stream, 2, run, bin]`
         Number of reads and number of writes in each bin, see `engine.binned`. The last entry along `stream` has the
         requests of streams without separate quantiles.
     seeds : int
@@ -57,24 +57,24 @@ def from_bins(bins: Int[np.ndarray, "stream 2 lane bin"], seeds: int) -> xr.Data
     -------
     Dataset
         Quantiles of the response times of requests, reads and writes, seconds, with the dimensions `quantile` and
-        `lane`. With several seeds, also the quantiles over the requests of all seeds of a point with their 95%
+        `run`. With several seeds, also the quantiles over the requests of all seeds of a point with their 95%
         intervals (see `pooled`), the same for each of its runs. If there are streams with separate quantiles, also the
         same quantiles for each `stream`.
     """
     reads, writes = bins.sum(axis=0)
     counts, shares = {ALL: reads + writes, READS: reads, WRITES: writes}, np.array(SHARES)
     found = {name: quantiles(some, shares) for name, some in counts.items()} | _of_seeds(counts[ALL], seeds, _POOLED)
-    variables: dict[str, tuple] = {name: (("quantile", "lane"), values) for name, values in found.items()}
+    variables: dict[str, tuple] = {name: (("quantile", "run"), values) for name, values in found.items()}
     streams = [
         {OF_STREAMS: quantiles(some, shares)} | _of_seeds(some, seeds, _POOLED_STREAMS)
         for some in bins[:-1].sum(axis=1)
     ]
     for name in streams[0] if streams else ():
-        variables[name] = (("quantile", "stream", "lane"), np.stack([one[name] for one in streams], axis=1))
+        variables[name] = (("quantile", "stream", "run"), np.stack([one[name] for one in streams], axis=1))
     return _labelled(variables)
 
 
-def _of_seeds(counts: Int[np.ndarray, "lane bin"], seeds: int, names: tuple[str, str, str]) -> dict[str, np.ndarray]:
+def _of_seeds(counts: Int[np.ndarray, "run bin"], seeds: int, names: tuple[str, str, str]) -> dict[str, np.ndarray]:
     """Return the quantiles over all seeds of each run's point, and the ends of their intervals; nothing for one seed."""
     if seeds == 1:
         return {}
@@ -135,5 +135,5 @@ def from_streams(times: Mapping[str, StreamingQuantiles]) -> xr.Dataset:
 
 
 def _labelled(variables: dict) -> xr.Dataset:
-    told = {name: (*of, {"units": "s", "long_name": _MEANINGS[name]}) for name, of in variables.items()}
-    return xr.Dataset(told, coords={"quantile": list(SHARES)})
+    described = {name: (*of, {"units": "s", "long_name": _MEANINGS[name]}) for name, of in variables.items()}
+    return xr.Dataset(described, coords={"quantile": list(SHARES)})

@@ -139,8 +139,8 @@ def _in_order(system: System, sectors: int, count: int, draw: np.random.Generato
     layout = system.placement
     assert isinstance(layout, AfterLoss)
     capacity, used = int(layout.capacity(system.drive)), int(layout.used(system.drive))
-    places = used // sectors
-    require(places >= 1, "chunk", sectors, f"at most {used}, the space used on a drive", "sectors")
+    positions = used // sectors
+    require(positions >= 1, "chunk", sectors, f"at most {used}, the space used on a drive", "sectors")
     if not system.wide and capacity + used > MOST_NARROW:
         raise InputError(
             f"a rebuild of {used} sectors in a layout of {capacity} sectors: both together need more than 32 bits; use "
@@ -149,5 +149,5 @@ def _in_order(system: System, sectors: int, count: int, draw: np.random.Generato
     # More than half of the slices of each drive have data, over any succession of as many slices as drives.
     slice_of = 1 if layout.longest_rebuild is None else layout.longest_rebuild // sectors
     ahead = np.arange(2 * count + 2 * int(layout.drives) * slice_of, dtype=np.int64)
-    address = (draw.integers(places) + ahead) % places * sectors
+    address = (draw.integers(positions) + ahead) % positions * sectors
     return address[np.asarray(layout.holds_data(cast(Array, address)))][:count]

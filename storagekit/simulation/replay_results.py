@@ -91,7 +91,7 @@ class ReplayResults:
             The measures.
         """
         totals = {name: total[:, None] for name, total in self._totals.items()}
-        data = measured(totals, np.asarray([bricks]), measures).isel(lane=0).isel(brick=slice(0, bricks))
+        data = measured(totals, np.asarray([bricks]), measures).isel(run=0).isel(brick=slice(0, bricks))
         if self._response is not None:
             described = {"units": "s", "long_name": "response time of each request"}
             data["response_time"] = ("request", self._response, described)

@@ -20,9 +20,9 @@ from storagekit.simulation.content_hash import ContentHash, made_with
 from storagekit.simulation.measures import Measure, sums_of
 from storagekit.simulation.overload import overload_reasons
 from storagekit.simulation.provenance import provenance
-from storagekit.simulation.provisioning import Roomed, rungs, with_room
+from storagekit.simulation.provisioning import Roomed, slot_steps, with_room
 from storagekit.simulation.replay_results import ReplayResults, under
-from storagekit.simulation.run_length import extent
+from storagekit.simulation.run_length import run_length
 from storagekit.simulation.segments import SegmentedReplay, SegmentsDiffer, reason_not_parallel
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.trace_blocks import Blocks
@@ -122,15 +122,15 @@ def replay(
         saved = Checkpoint(Path(checkpoint), ContentHash().of((settings, made_with())))
         saved.require_writable()
         sequential = "a checkpoint was given"
-    tried = rungs([scenario])
+    tried = slot_steps([scenario])
     attempts = _Attempts(trace, mapping, seed, measured, saved, tried[-1])
     attempts.not_parallel = sequential
     (data, _), _ = with_room(attempts.run, [scenario], tried)
     if saved is not None:
         saved.remove()
-    told = extent(outline.requests, None, 0).told
+    facts = run_length(outline.requests, None, 0).facts
     responses, data = data.part_response.values, data.drop_vars("part_response")
-    data.attrs = provenance([scenario], {}, [seed], told, time.perf_counter() - began) | {
+    data.attrs = provenance([scenario], {}, [seed], facts, time.perf_counter() - began) | {
         "basis": "trace",
         "trace": outline.source.name,
         "scale": float(scale),

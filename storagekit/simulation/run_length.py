@@ -36,13 +36,13 @@ class Precision:
     patient: bool = False
 
     @property
-    def told(self) -> dict[str, float | str]:
+    def facts(self) -> dict[str, float | str]:
         """The attributes that describe the precision in the provenance of a result."""
         return {"precision_wanted": json.dumps(dict(self.wanted)), "budget": self.budget}
 
 
 @dataclass(frozen=True)
-class Extent:
+class RunLength:
     """Length of a run. The runs of a batch end when every run has reached the value `amount` of the sum `by`.
 
     Parameters
@@ -77,16 +77,16 @@ class Extent:
         """The largest length at which the run may end."""
         return self.amount if self.precision is None else float(self.precision.budget)
 
-    def within(self, total: float) -> "Extent":
+    def within(self, total: float) -> "RunLength":
         """Return the same length with a budget of at most `total` requests, but not below `amount`."""
         if self.precision is None or self.precision.budget <= total:
             return self
         return replace(self, precision=replace(self.precision, budget=max(int(total), int(self.amount))))
 
     @property
-    def told(self) -> dict[str, float | str]:
+    def facts(self) -> dict[str, float | str]:
         """The attributes that describe the length of the run in the provenance of a result."""
-        more = {} if self.precision is None else self.precision.told
+        more = {} if self.precision is None else self.precision.facts
         if self.by == "completed":
             cut = "MSER-5" if self.warm_up is None else int(self.warm_up)
             return {"requests_per_run": int(self.amount), "warm_up_requests": cut} | more
@@ -94,8 +94,10 @@ class Extent:
         return {"seconds_per_run": float(self.amount), "warm_up_seconds": cut} | more
 
 
-def extent(requests: int, seconds: float | None, warm_up: float | None, precision: Precision | None = None) -> Extent:
-    """Return the length of a run as an `Extent`.
+def run_length(
+    requests: int, seconds: float | None, warm_up: float | None, precision: Precision | None = None
+) -> RunLength:
+    """Return the length of a run as an `RunLength`.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
 
     Returns
     -------
-    Extent
+    RunLength
         The length.
 
     Raises
@@ -131,7 +133,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
             )
         if precision is not None:
             raise InputError(f"a precision and {seconds:g} s: give one of the two, or the precision and `requests`")
-        return Extent(seconds, warm_up, "elapsed")
+        return RunLength(seconds, warm_up, "elapsed")
     if requests < 1:
         raise InputError(f"{requests} requests: give at least 1")
     if warm_up is not None and not 0 <= warm_up < requests:
@@ -142,7 +144,7 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
         raise InputError(
             f"a budget of {precision.budget} requests, but runs of {requests}: raise the budget, or lower `requests`"
         )
-    return Extent(requests, warm_up, "completed", precision)
+    return RunLength(requests, warm_up, "completed", precision)
 
 
 def precise(

@@ -19,10 +19,10 @@ from storagekit.core.validation import validate
 from storagekit.engine import Outcome, Record, Scenario, execute, width
 from storagekit.engine.batch import ENOUGH
 from storagekit.simulation.measures import Measure
-from storagekit.simulation.provisioning import Roomed, groups, provided, rungs
-from storagekit.simulation.run_length import Extent
+from storagekit.simulation.provisioning import Roomed, groups, provided, slot_steps
+from storagekit.simulation.run_length import RunLength
 from storagekit.simulation.standard_measures import beside
-from storagekit.simulation.time_series import measured_lanes, of_points
+from storagekit.simulation.time_series import measured_runs, of_points
 
 # The smallest number of runs of a shard. These runs take seconds, so that a few runs of padding matter little.
 LEAST = 512
@@ -36,7 +36,7 @@ class SweepSettings:
     ----------
     seeds : tuple of int
         One seed for each independent run.
-    extent : Extent
+    run_length : RunLength
         Length of a run.
     own : tuple of Measure
         The user's measures, by default none.
@@ -45,7 +45,7 @@ class SweepSettings:
     """
 
     seeds: tuple[int, ...]
-    extent: Extent
+    run_length: RunLength
     own: tuple[Measure, ...] = ()
     slots: tuple[int, ...] = ()
 
@@ -67,17 +67,17 @@ class ShardGroup:
         Numbers of the points.
     scenarios : tuple of Scenario
         The scenarios of the points, all with the same number of drives.
-    rungs : tuple of int
+    slot_steps : tuple of int
         Numbers of slots to try.
-    lanes : int
+    runs : int
         Number of runs of all points of the structure.
     """
 
     structure: int
     members: tuple[int, ...]
     scenarios: tuple[Scenario, ...]
-    rungs: tuple[int, ...]
-    lanes: int
+    slot_steps: tuple[int, ...]
+    runs: int
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()
         The groups.
     """
     return [
-        ShardGroup(structure, tuple(members), tuple(alike), rungs(alike, slots), len(members) * seeds)
+        ShardGroup(structure, tuple(members), tuple(alike), slot_steps(alike, slots), len(members) * seeds)
         for structure, (members, alike) in enumerate(groups(scenarios))
     ]
 
@@ -142,11 +142,11 @@ def pieces(group: ShardGroup, wanted: Set[int], seeds: int) -> Iterator[ShardGro
     ShardGroup
         The next shard.
     """
-    each = max(1, max(LEAST, width(group.lanes)) // seeds)
-    places = [place for place, member in enumerate(group.members) if member in wanted]
-    for first in range(0, len(places), each):
-        some = places[first : first + each]
-        members, scenarios = (tuple(of[place] for place in some) for of in (group.members, group.scenarios))
+    each = max(1, max(LEAST, width(group.runs)) // seeds)
+    indices = [index for index, member in enumerate(group.members) if member in wanted]
+    for first in range(0, len(indices), each):
+        some = indices[first : first + each]
+        members, scenarios = (tuple(of[index] for index in some) for of in (group.members, group.scenarios))
         yield replace(group, members=members, scenarios=scenarios)
 
 
@@ -165,7 +165,7 @@ def run(
     ----------
     scenario : Scenario
         The scenario, or a stacked scenario.
-    key : array of uint32, shape `[2, lane]`, or `[2]` for a single run
+    key : array of uint32, shape `[2, run]`, or `[2]` for a single run
         Keys of the runs.
     amount : float
         Value that the sum `by` must reach in every run, in the unit of the sum.
@@ -211,29 +211,29 @@ def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Do
         The result, in the order of the points.
     """
     began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
-    for slots in piece.rungs:
-        some = provided([piece.scenarios[place] for place in left], slots)
-        data, waited = _batch(some, piece.lanes, asked, quiet)
-        over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.rungs[-1]))
+    for slots in piece.slot_steps:
+        some = provided([piece.scenarios[index] for index in left], slots)
+        data, waited = _batch(some, piece.runs, asked, quiet)
+        over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.slot_steps[-1]))
         found.append((left[over], data.isel(point=over), np.asarray(waited)[over], np.full(over.size, slots)))
         left = np.delete(left, over)
         if not left.size:
             break
-    places, parts, waits, held = zip(*found, strict=True)
-    order = np.argsort(np.concatenate(places))
+    indices, parts, waits, held = zip(*found, strict=True)
+    order = np.argsort(np.concatenate(indices))
     whole = xr.concat(parts, dim="point", data_vars="all") if len(parts) > 1 else parts[0]
     slots, waits = np.concatenate(held)[order], np.concatenate(waits)[order]
     return Done(whole.isel(point=order), slots, waits, time.perf_counter() - began)
 
 
-def _batch(scenarios: list[Scenario], lanes: int, asked: SweepSettings, quiet: bool) -> Roomed:
+def _batch(scenarios: list[Scenario], runs: int, asked: SweepSettings, quiet: bool) -> Roomed:
     seeds, points = asked.seeds, len(scenarios)
-    data, waited = measured_lanes(scenarios, seeds, asked.extent, asked.measures, among=lanes, quiet=quiet)
+    data, waited = measured_runs(scenarios, seeds, asked.run_length, asked.measures, among=runs, quiet=quiet)
     folded = data.assign_coords(
-        point=("lane", np.repeat(np.arange(points), len(seeds))),
-        seed=("lane", np.tile(np.arange(len(seeds)), points)),
+        point=("run", np.repeat(np.arange(points), len(seeds))),
+        seed=("run", np.tile(np.arange(len(seeds)), points)),
     )
-    unfolded = folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
+    unfolded = folded.set_index(run=["point", "seed"]).unstack("run").drop_vars("point")
     # variables without a dimension for seeds
-    common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.extent)}
+    common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.run_length)}
     return Roomed(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))

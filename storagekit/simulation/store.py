@@ -37,7 +37,7 @@ _ENGINE = "h5netcdf"
 class NoStore:
     """A store that contains nothing and stores nothing."""
 
-    told: ClassVar[dict[str, Any]] = {}
+    facts: ClassVar[dict[str, Any]] = {}
 
     def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
         return {}
@@ -48,7 +48,7 @@ class NoStore:
     def keep(self, done: Done, keys: Sequence[str], labels: Sequence[str], attributes: Mapping) -> None:
         pass
 
-    def tell(self, there: int, points: int) -> None:
+    def notify(self, there: int, points: int) -> None:
         pass
 
 
@@ -74,7 +74,7 @@ class Store:
             raise InputError(f"store {str(folder)!r}: {fault.strerror}; give the path of a folder") from fault
         self._contents = ContentHash()
         # attributes for the provenance of a result
-        self.told: dict[str, Any] = {}
+        self.facts: dict[str, Any] = {}
 
     def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
         """Return the digests of the points of a group.
@@ -98,7 +98,7 @@ class Store:
         InputError
             If the contents of an object cannot be determined.
         """
-        common = self._contents.of((FORM, made_with(), asked.seeds, asked.extent, asked.measures, group.lanes == 1))
+        common = self._contents.of((FORM, made_with(), asked.seeds, asked.run_length, asked.measures, group.runs == 1))
         return {
             member: hashlib.sha256(f"{common} {self._contents.of(scenarios[member])}".encode()).hexdigest()
             for member in group.members
@@ -174,7 +174,7 @@ class Store:
                 "error and run again"
             ) from fault
 
-    def tell(self, there: int, points: int) -> None:
+    def notify(self, there: int, points: int) -> None:
         """Print the number of points that are in the store, and keep this number for the provenance of the result.
 
         Parameters
@@ -184,7 +184,7 @@ class Store:
         points : int
             Number of points of the sweep.
         """
-        self.told = {"points_stored": there, "points_run": points - there}
+        self.facts = {"points_stored": there, "points_run": points - there}
         say(f"{there:,} of {points:,} points are in {self.folder}; {points - there:,} to run")
 
 

@@ -55,19 +55,19 @@ def simulated(
     """
     groups = grouped(scenarios, len(asked.seeds), asked.slots)
     keys = {member: key for group in groups for member, key in store.keys(group, scenarios, asked).items()}
-    most = {member: group.rungs[-1] for group in groups for member in group.members}
+    most = {member: group.slot_steps[-1] for group in groups for member in group.members}
     missing = set(range(len(scenarios)))
     for members, done in store.find(keys, most):
         missing.difference_update(members)
         yield members, done
-    store.tell(len(scenarios) - len(missing), len(scenarios))
+    store.notify(len(scenarios) - len(missing), len(scenarios))
     todo = [piece for group in groups for piece in pieces(group, missing, len(asked.seeds))]
     through = _here if client is None else partial(spread, client)
     with tqdm(total=len(missing), desc="sweeping", unit="point", delay=2, leave=False, disable=len(todo) < 2) as bar:
         for piece, done in through(todo, asked):
-            told = provenance(piece.scenarios, points[0], asked.seeds, asked.extent.told, done.seconds)
+            facts = provenance(piece.scenarios, points[0], asked.seeds, asked.run_length.facts, done.seconds)
             names = [_name(points[member]) for member in piece.members]
-            store.keep(done, [keys.get(member, "") for member in piece.members], names, told)
+            store.keep(done, [keys.get(member, "") for member in piece.members], names, facts)
             bar.update(len(piece.members))
             yield piece.members, done
 

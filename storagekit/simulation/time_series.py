@@ -13,10 +13,10 @@ from storagekit.core.errors import InputError
 from storagekit.core.student_t import half_width
 from storagekit.engine import Record, ResponseBins, Runner, Scenario, Tally, batches, binned, stack, steps
 from storagekit.engine.batch import STRIDE
-from storagekit.simulation.batches import kept, stretched
+from storagekit.simulation.batches import batch_sums, kept
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
 from storagekit.simulation.quantiles import OF_ALL_SEEDS, from_bins
-from storagekit.simulation.run_length import Extent, Precision
+from storagekit.simulation.run_length import Precision, RunLength
 from storagekit.simulation.standard_measures import (
     ASYNCHRONOUS_READS,
     ASYNCHRONOUS_WRITES,
@@ -41,19 +41,19 @@ class Measured(NamedTuple):
     Parameters
     ----------
     data : Dataset
-        The measures, with a dimension `lane` for the runs.
-    waited : array of float64, shape `[lane]`
+        The measures, with a dimension `run` for the runs.
+    waited : array of float64, shape `[run]`
         Number of arrivals of each run that waited for a slot, including arrivals during the warm-up.
     """
 
     data: xr.Dataset
-    waited: Float[np.ndarray, "lane"]
+    waited: Float[np.ndarray, "run"]
 
 
-def measured_lanes(
+def measured_runs(
     scenarios: Sequence[Scenario],
     seeds: Sequence[int],
-    extent: Extent,
+    run_length: RunLength,
     measures: Sequence[Measure],
     *,
     padded: bool = True,
@@ -70,7 +70,7 @@ def measured_lanes(
         The scenarios.
     seeds : sequence of int
         The seeds.
-    extent : Extent
+    run_length : RunLength
         Length, warm-up and precision of a run.
     measures : sequence of Measure
         The measures.
@@ -90,24 +90,24 @@ def measured_lanes(
     InputError
         If a precision is given for a measure that does not exist.
     """
-    extent = _possible(extent, scenarios, measures)
+    run_length = _possible(run_length, scenarios, measures)
     merged, key = stack(scenarios, seeds)
     record = _recorded(measures)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     found: list[Measured] = []
-    courses: list[Course] = []
+    all_series: list[TimeSeries] = []
     first = 0
     for part, keys, used in batches(merged, key, padded, len(seeds), among):
-        courses.append(Course(part, keys, used, record, extent))
-        lanes = sum(course.used for course in courses)
-        if lanes % len(seeds) == 0:
-            points = _Points(courses, len(seeds), bricks[first : first + lanes], extent, measures)
+        all_series.append(TimeSeries(part, keys, used, record, run_length))
+        runs = sum(series.used for series in all_series)
+        if runs % len(seeds) == 0:
+            points = _Points(all_series, len(seeds), bricks[first : first + runs], run_length, measures)
             found.append(points.measured(quiet))
-            courses, first = [], first + lanes
-    return Measured(xr.concat([one.data for one in found], dim="lane"), np.concatenate([one.waited for one in found]))
+            all_series, first = [], first + runs
+    return Measured(xr.concat([one.data for one in found], dim="run"), np.concatenate([one.waited for one in found]))
 
 
-def compile_lanes(
+def compile_runs(
     scenarios: Sequence[Scenario],
     seeds: Sequence[int],
     measures: Sequence[Measure],
@@ -115,7 +115,7 @@ def compile_lanes(
     padded: bool = True,
     among: int | None = None,
 ) -> None:
-    """Compile the program that `measured_lanes` runs for the same arguments, without running it.
+    """Compile the program that `measured_runs` runs for the same arguments, without running it.
 
     Parameters
     ----------
@@ -143,12 +143,12 @@ def _streams(measures: Sequence[Measure]) -> int:
     return max((one.streams for one in measures), default=0)
 
 
-def of_points(extent: Extent) -> list[str]:
+def of_points(run_length: RunLength) -> list[str]:
     """Return the names of the variables that have one value for all seeds of a point.
 
     Parameters
     ----------
-    extent : Extent
+    run_length : RunLength
         Length, warm-up and precision of a run.
 
     Returns
@@ -156,16 +156,16 @@ def of_points(extent: Extent) -> list[str]:
     list of str
         `warm_up`, the quantiles of all seeds together with their intervals, and the names of the half-widths.
     """
-    wanted = extent.precision.wanted if extent.precision else ()
+    wanted = run_length.precision.wanted if run_length.precision else ()
     return ["warm_up", *OF_ALL_SEEDS, *map(half_width_of, wanted)]
 
 
-def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
+def stopped_by(run_length: RunLength, data: xr.Dataset) -> dict[str, str]:
     """Return the attribute that states whether the runs of a result ended at the precision or at the budget.
 
     Parameters
     ----------
-    extent : Extent
+    run_length : RunLength
         Length, warm-up and precision of a run.
     data : Dataset
         The result, with the half-widths of its intervals.
@@ -175,9 +175,9 @@ def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
     dict
         `stopped_by`: "precision" if all intervals are as narrow as requested, else "budget". Empty without a precision.
     """
-    if extent.precision is None:
+    if run_length.precision is None:
         return {}
-    reached = [bool((data[half_width_of(name)] <= share).all()) for name, share in extent.precision.wanted.items()]
+    reached = [bool((data[half_width_of(name)] <= share).all()) for name, share in run_length.precision.wanted.items()]
     return {"stopped_by": "precision" if all(reached) else "budget"}
 
 
@@ -186,13 +186,13 @@ def half_width_of(measure: str) -> str:
     return f"{measure}_half_width"
 
 
-class Course:
+class TimeSeries:
     """Simulation of the first `used` runs of a batch; the other runs are padding."""
 
-    def __init__(self, scenario: Scenario, key: np.ndarray, used: int, record: Record, extent: Extent):
-        self.used, self.by = used, extent.by
-        self._steps = steps(Runner(scenario, key, record), extent.most, by=extent.by)
-        self._told: list[tuple[Tally, np.ndarray]] = []
+    def __init__(self, scenario: Scenario, key: np.ndarray, used: int, record: Record, run_length: RunLength):
+        self.used, self.by = used, run_length.by
+        self._steps = steps(Runner(scenario, key, record), run_length.most, by=run_length.by)
+        self._collected: list[tuple[Tally, np.ndarray]] = []
         self._done = np.zeros(1)
 
     def until(self, amount: float, progress: Callable[[float], object]) -> None:
@@ -201,7 +201,7 @@ class Course:
         Parameters
         ----------
         amount : float
-            Required length of each run, in the unit of `extent.by` (for example, completed requests or simulated
+            Required length of each run, in the unit of `run_length.by` (for example, completed requests or simulated
             seconds).
         progress : callable
             Function that is called after each step with the length of the shortest run.
@@ -211,29 +211,40 @@ class Course:
             self._done = self._done + tally[self.by].sum(axis=(0, 1), dtype=np.float64)
             # without the runs that are padding
             mine = {name: part[..., : self.used].copy() for name, part in tally.items()}
-            self._told.append((mine, codes[:, :, 0, : self.used].copy()))
+            self._collected.append((mine, codes[:, :, 0, : self.used].copy()))
             progress(float(self._done.min()))
 
-    def told(self) -> tuple[Tally, UInt16[np.ndarray, "chunk event lane"]]:
-        """Return the sums `[chunk, row, lane]` and the codes of the completions `[chunk, event, lane]` so far."""
-        if len(self._told) > 1:
-            tallies, codes = zip(*self._told, strict=True)
+    def collected(self) -> tuple[Tally, UInt16[np.ndarray, "chunk event run"]]:
+        """Return the sums `[chunk, row, run]` and the codes of the completions `[chunk, event, run]` so far."""
+        if len(self._collected) > 1:
+            tallies, codes = zip(*self._collected, strict=True)
             joined = {name: np.concatenate([tally[name] for tally in tallies]) for name in tallies[0]}
-            self._told = [(joined, np.concatenate(codes))]
-        return self._told[0]
+            self._collected = [(joined, np.concatenate(codes))]
+        return self._collected[0]
 
 
 class _Points:
-    """Points with all their seeds: the runs of all `courses`, in their order."""
+    """Points with all their seeds: the runs of all `all_series`, in their order."""
 
     def __init__(
-        self, courses: list[Course], seeds: int, bricks: np.ndarray, extent: Extent, measures: Sequence[Measure]
+        self,
+        all_series: list[TimeSeries],
+        seeds: int,
+        bricks: np.ndarray,
+        run_length: RunLength,
+        measures: Sequence[Measure],
     ):
-        self.courses, self.seeds, self.bricks, self.extent, self.measures = courses, seeds, bricks, extent, measures
-        ends = np.cumsum([course.used for course in courses])
-        self.lanes = [slice(end - course.used, end) for course, end in zip(courses, ends, strict=True)]
+        self.all_series, self.seeds, self.bricks, self.run_length, self.measures = (
+            all_series,
+            seeds,
+            bricks,
+            run_length,
+            measures,
+        )
+        ends = np.cumsum([series.used for series in all_series])
+        self.runs = [slice(end - series.used, end) for series, end in zip(all_series, ends, strict=True)]
         # for each run: the end and the beginning of its measured part, and the half-widths of its intervals
-        self.amount = np.full(len(bricks), float(extent.amount))
+        self.amount = np.full(len(bricks), float(run_length.amount))
         self.warm_up = np.zeros(len(bricks))
         self.narrow: dict[str, np.ndarray] = {}
 
@@ -243,69 +254,72 @@ class _Points:
         The measures of a run do not depend on the length of the other runs.
         """
         going = np.ones(len(self.bricks), bool)
-        unit = "req" if self.extent.by == "completed" else "s"
+        unit = "req" if self.run_length.by == "completed" else "s"
         with tqdm(desc="simulating", unit=unit, delay=2, leave=False, disable=quiet) as bar:
-            for amount in self.extent.stages:
+            for amount in self.run_length.stages:
                 bar.total = amount
-                for course in self.courses:
-                    course.until(amount, lambda done: bar.update(max(0, min(done, bar.total) - bar.n)))
+                for series in self.all_series:
+                    series.until(amount, lambda done: bar.update(max(0, min(done, bar.total) - bar.n)))
                 self.amount[going], self.warm_up[going] = amount, self._to_leave_out(amount)[going]
-                if self.extent.precision is None:
+                if self.run_length.precision is None:
                     continue
-                going &= ~self._precise(self.extent.precision, going)
-                if not going.any() or (self._sums()[BLOCKED.name].any() and not self.extent.precision.patient):
+                going &= ~self._precise(self.run_length.precision, going)
+                if not going.any() or (self._sums()[BLOCKED.name].any() and not self.run_length.precision.patient):
                     break
         return Measured(self._data(), self._sums(0.0)[BLOCKED.name].sum(axis=0))
 
     def _data(self) -> xr.Dataset:
-        by = self.extent.by
+        by = self.run_length.by
         bins = []
-        for course, mine in zip(self.courses, self.lanes, strict=True):
-            tally, codes = course.told()
+        for series, mine in zip(self.all_series, self.runs, strict=True):
+            tally, codes = series.collected()
             measured_part = kept(tally, self.warm_up[mine], self.amount[mine], by)
             bins.append(binned(codes, measured_part, _streams(self.measures)))
         data = measured(self._sums(), self.bricks, self.measures).merge(
             from_bins(np.concatenate(bins, axis=2), self.seeds)
         )
-        told = {"units": "1" if by == "completed" else "s", "long_name": "length of the warm-up"}
-        data["warm_up"] = ("lane", self.warm_up, told)
+        attributes = {"units": "1" if by == "completed" else "s", "long_name": "length of the warm-up"}
+        data["warm_up"] = ("run", self.warm_up, attributes)
         for name, width in self.narrow.items():
-            told = {"units": "1", "long_name": f"half-width of the 95% interval of {name}, as a fraction of its mean"}
-            data[half_width_of(name)] = ("lane", width, told)
+            attributes = {
+                "units": "1",
+                "long_name": f"half-width of the 95% interval of {name}, as a fraction of its mean",
+            }
+            data[half_width_of(name)] = ("run", width, attributes)
         return data
 
     def _sums(self, warm_up: float | None = None) -> Tally:
         """Return the sums of every run after its warm-up, or after `warm_up` if it is given."""
         parts = []
-        for course, mine in zip(self.courses, self.lanes, strict=True):
-            since = self.warm_up[mine] if warm_up is None else warm_up
-            parts.append(counted(course.told()[0], since, self.amount[mine], self.extent.by))
+        for series, mine in zip(self.all_series, self.runs, strict=True):
+            begin = self.warm_up[mine] if warm_up is None else warm_up
+            parts.append(counted(series.collected()[0], begin, self.amount[mine], self.run_length.by))
         return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
 
-    def _stretches(
-        self, names: Sequence[str], count: int, low: Float[np.ndarray, "lane"], high: Float[np.ndarray, "lane"]
-    ) -> dict[str, Float[np.ndarray, "count row lane"]]:
+    def _batches(
+        self, names: Sequence[str], count: int, low: Float[np.ndarray, "run"], high: Float[np.ndarray, "run"]
+    ) -> dict[str, Float[np.ndarray, "count row run"]]:
         parts = [
-            stretched(course.told()[0], names, count, low[mine], high[mine], self.extent.by)
-            for course, mine in zip(self.courses, self.lanes, strict=True)
+            batch_sums(series.collected()[0], names, count, low[mine], high[mine], self.run_length.by)
+            for series, mine in zip(self.all_series, self.runs, strict=True)
         ]
         return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
 
-    def _to_leave_out(self, amount: float) -> Float[np.ndarray, "lane"]:
+    def _to_leave_out(self, amount: float) -> Float[np.ndarray, "run"]:
         """Return the warm-up of each run. It is given, or it is determined from all seeds of the run's point."""
-        if self.extent.warm_up is not None:
-            return np.full(len(self.bricks), float(self.extent.warm_up))
+        if self.run_length.warm_up is not None:
+            return np.full(len(self.bricks), float(self.run_length.warm_up))
         nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
-        sums = self._stretches(_WAITED_FOR, BATCHES, nothing, all_of_it)
+        sums = self._batches(_WAITED_FOR, BATCHES, nothing, all_of_it)
         read, write, reads, writes, *asynchronous = (
             sums[name].reshape(BATCHES, -1, self.seeds).sum(axis=2) for name in _WAITED_FOR
         )
         response, waited_for = read + write, reads + writes - sum(asynchronous)
         shares = [share_to_leave_out(*point) for point in zip(response.T, waited_for.T, strict=True)]
         cut = np.repeat(shares, self.seeds) * amount
-        return np.ceil(cut) if self.extent.by == "completed" else cut
+        return np.ceil(cut) if self.run_length.by == "completed" else cut
 
-    def _precise(self, precision: Precision, going: Bool[np.ndarray, "lane"]) -> Bool[np.ndarray, "lane"]:
+    def _precise(self, precision: Precision, going: Bool[np.ndarray, "run"]) -> Bool[np.ndarray, "run"]:
         """Return a mask of the runs whose point has intervals that are as narrow as requested.
 
         The half-widths are stored for the runs marked in `going`.
@@ -314,7 +328,7 @@ class _Points:
             samples, data = self.seeds, measured(self._sums(), self.bricks, self.measures)
         else:
             samples, names = PARTS, [one.name for one in sums_of(self.measures)]
-            parts = self._stretches(names, PARTS, self.warm_up, self.amount)
+            parts = self._batches(names, PARTS, self.warm_up, self.amount)
             sums = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in parts.items()}
             data = measured(sums, np.repeat(self.bricks, PARTS), self.measures)
         reached = np.ones(len(self.bricks), bool)
@@ -326,7 +340,7 @@ class _Points:
         return reached
 
 
-def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[np.ndarray, "point"]:
+def _half_width(values: Float[np.ndarray, "*more run"], samples: int) -> Float[np.ndarray, "point"]:
     """Return the half-width of the 95% interval of the mean over `samples` samples, divided by the mean.
 
     The samples vary fastest along the last axis. If a point has several values, such as one for each brick, the result
@@ -341,16 +355,16 @@ def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[
     return np.where(np.isnan(share).all(axis=0), np.nan, widest)
 
 
-def _possible(extent: Extent, scenarios: Sequence[Scenario], measures: Sequence[Measure]) -> Extent:
-    """Return the extent with its budget limited to the number of requests of the scenarios.
+def _possible(run_length: RunLength, scenarios: Sequence[Scenario], measures: Sequence[Measure]) -> RunLength:
+    """Return the length with its budget limited to the number of requests of the scenarios.
 
     Raises InputError if a precision is given for a measure that does not exist.
     """
-    if extent.precision is None:
-        return extent
+    if run_length.precision is None:
+        return run_length
     known = [one.name for one in measures]
-    for name in extent.precision.wanted:
+    for name in run_length.precision.wanted:
         if name not in known:
             near = ", ".join(get_close_matches(name, known)) or ", ".join(known[:3]) + " ..."
             raise InputError(f"precision of {name!r}: no such measure; give for example {near}")
-    return extent.within(min((one.arrivals.total or extent.most) for one in scenarios))
+    return run_length.within(min((one.arrivals.total or run_length.most) for one in scenarios))

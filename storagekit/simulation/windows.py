@@ -35,16 +35,16 @@ class Timed(NamedTuple):
 
     Parameters
     ----------
-    lanes : slice
+    runs : slice
         Positions of these runs among all simulated runs.
-    begin, end : array of float64, shape `[event, lane]`
+    begin, end : array of float64, shape `[event, run]`
         Times at which each event began and ended, seconds from the start of the run.
     log : Services
-        The log, NumPy arrays of shape `[event, lane]`; fields with a value for each brick have the shape `[event,
-        brick, lane]`.
+        The log, NumPy arrays of shape `[event, run]`; fields with a value for each brick have the shape `[event,
+        brick, run]`.
     """
 
-    lanes: slice
+    runs: slice
     begin: np.ndarray
     end: np.ndarray
     log: Any
@@ -128,8 +128,8 @@ def windows(
                 sums.add(timed)
                 done += float(np.sum(np.minimum(timed.end[-1], seconds) - np.minimum(timed.begin[0], seconds)))
                 bar.update(int(done) - bar.n)
-            for place, member in enumerate(members):
-                found[member] = sums.dataset(place * len(seeds), seeds)
+            for index, member in enumerate(members):
+                found[member] = sums.dataset(index * len(seeds), seeds)
     flat = xr.concat([one for one in found if one is not None], dim="point", join="outer")
     length = {"seconds_per_run": seconds, "window": window}
     return grid(flat, axes).assign_attrs(provenance(scenarios, axes, seeds, length, time.perf_counter() - began))
@@ -171,8 +171,8 @@ def logs(
     require(0 < seconds < 1e9, "length of the run", seconds, "above 0 and below 1e9", "s")
     merged, key = stack(provided(scenarios, fewest(scenarios)), seeds)
     first = 0
-    for part, lane_keys, used in batches(merged, key, padded=False):
-        runner = Runner(part, lane_keys, Record(log=ServiceLog(backlog)))
+    for part, run_keys, used in batches(merged, key, padded=False):
+        runner = Runner(part, run_keys, Record(log=ServiceLog(backlog)))
         now = np.zeros(used)
         while now.min() < seconds:
             log = jax.tree.map(lambda array, used=used: by_event(array)[..., :used], runner.advance(STRIDE)[1])
@@ -189,12 +189,12 @@ def by_event(array: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    array : array, shape `[chunk, event, row, lane]`
+    array : array, shape `[chunk, event, row, run]`
         The array.
 
     Returns
     -------
-    array, shape `[event, row, lane]`, or `[event, lane]` if it has one row
+    array, shape `[event, row, run]`, or `[event, run]` if it has one row
         The same values.
     """
     joined = array.reshape(-1, *array.shape[2:])
@@ -215,7 +215,7 @@ def together(pieces: Sequence[Timed]) -> Timed:
         The whole log.
     """
     columns = jax.tree.map(lambda *parts: np.concatenate(parts), *[tuple(piece[1:]) for piece in pieces])
-    return Timed(pieces[0].lanes, *columns)
+    return Timed(pieces[0].runs, *columns)
 
 
 def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any, Any]:
@@ -234,9 +234,9 @@ def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any
 
     Returns
     -------
-    after : array of bool, shape `[event, lane]`
+    after : array of bool, shape `[event, run]`
         Whether all streams have queued requests after each event.
-    gap : array of float, shape `[event, lane]`
+    gap : array of float, shape `[event, run]`
         Time in seconds, within each event, during which at least one of the streams has no queued request. If the
         missing request enters during the event, the value is the time until this request enters.
     """
@@ -275,34 +275,34 @@ def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, A
 class _Sums:
     """Sums for each run, window and stream. The sums of service and backlog are also separate for each brick."""
 
-    def __init__(self, lanes: int, count: int, window: float, streams: int, bricks: int, backlog: bool):
+    def __init__(self, runs: int, count: int, window: float, streams: int, bricks: int, backlog: bool):
         self.window = window
-        self.shape = (lanes, count, streams)
+        self.shape = (runs, count, streams)
         self.completed, self.sectors, self.waits = (np.zeros(self.shape) for _ in range(3))
         self.service = np.zeros((*self.shape, bricks))
         self.backlog = np.zeros((*self.shape, bricks)) if backlog else None
 
     def add(self, timed: Timed) -> None:
-        lane = np.broadcast_to(np.arange(timed.lanes.start, timed.lanes.stop), timed.end.shape)
+        run = np.broadcast_to(np.arange(timed.runs.start, timed.runs.stop), timed.end.shape)
         log, completed = timed.log, timed.log.completed
         left = completed.number != NO_REQUEST
-        at = (lane, timed.begin + completed.at, completed.stream)
+        at = (run, timed.begin + completed.at, completed.stream)
         self._put(self.completed, left, at, np.ones(left.shape))
         self._put(self.sectors, left, at, completed.sectors)
         self._put(self.waits, left, at, completed.response)
-        self._put(self.service, log.brick != NO_REQUEST, (lane, timed.end, log.stream, log.brick), log.sectors)
+        self._put(self.service, log.brick != NO_REQUEST, (run, timed.end, log.stream, log.brick), log.sectors)
         if self.backlog is None:
             return
         for stream, brick in np.ndindex(*self.backlog.shape[2:]):
             _, gap = joint_backlog(timed, brick, (stream,))
             # an event is short compared with a window; it is therefore counted in the window in which it ends
-            self._put(self.backlog, gap < log.elapsed, (lane, timed.end, stream, brick), log.elapsed - gap)
+            self._put(self.backlog, gap < log.elapsed, (run, timed.end, stream, brick), log.elapsed - gap)
 
     def _put(self, total: np.ndarray, happened: np.ndarray, at: tuple, amount: np.ndarray) -> None:
-        lane, moment, *rest = (np.broadcast_to(part, happened.shape)[happened] for part in at)
+        run, moment, *rest = (np.broadcast_to(part, happened.shape)[happened] for part in at)
         window = (moment / self.window).astype(np.int64)
         kept = window < total.shape[1]
-        index = np.ravel_multi_index([part[kept] for part in (lane, window, *rest)], total.shape)
+        index = np.ravel_multi_index([part[kept] for part in (run, window, *rest)], total.shape)
         weights = amount[happened][kept].astype(np.float64)
         total += np.bincount(index, weights, total.size).reshape(total.shape)
 

@@ -100,7 +100,7 @@ class AbstractArrivals(eqx.Module):
         return 1
 
     @property
-    def told_apart(self) -> bool:
+    def stores_streams(self) -> bool:
         """Return whether the engine stores the stream and the client of each request."""
         return False
 
@@ -217,8 +217,8 @@ class AbstractRandomArrivals(AbstractArrivals):
         return self.requests.stream_count
 
     @property
-    def told_apart(self):
-        return self.requests.told_apart
+    def stores_streams(self):
+        return self.requests.stores_streams
 
     def check(self, capacity):
         self.requests.check(capacity)
@@ -374,7 +374,7 @@ class RecordedArrivals(AbstractArrivals):
         FIRST.each("first request", self.first)
 
     @property
-    def told_apart(self):
+    def stores_streams(self):
         return self.clients
 
     def check(self, capacity):

@@ -64,7 +64,7 @@ class MixedRequests(AbstractRequests):
         return len(self.models)
 
     @property
-    def told_apart(self):
+    def stores_streams(self):
         return True
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:

@@ -89,7 +89,7 @@ class AbstractRequests(eqx.Module):
         return 1
 
     @property
-    def told_apart(self) -> bool:
+    def stores_streams(self) -> bool:
         """Return whether the engine stores the stream and the client of each request."""
         return False
 
@@ -220,8 +220,8 @@ class RandomRequests(AbstractRequests):
     ) -> Requests:
         (where, size), (operation, receiving) = one, other
         reached = (jnp.asarray(capacity, float) / self.locality).astype(int)
-        places = (jnp.minimum(reached, capacity) - self.size.largest) // self.alignment
-        position = anywhere(where, scramble(receiving ^ scramble(where)), jnp.maximum(places, 1))
+        count = (jnp.minimum(reached, capacity) - self.size.largest) // self.alignment
+        position = anywhere(where, scramble(receiving ^ scramble(where)), jnp.maximum(count, 1))
         return Requests(
             number=number,
             sector=position * self.alignment,

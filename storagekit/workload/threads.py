@@ -185,7 +185,7 @@ class Threads(AbstractArrivals):
     @property
     def _firsts(self) -> list[int]:
         """Return the number of the first thread of each group."""
-        return [sum(group.most for group in self.groups[:place]) for place in range(len(self.groups))]
+        return [sum(group.most for group in self.groups[:index]) for index in range(len(self.groups))]
 
     @property
     def _provided(self) -> int:
@@ -200,7 +200,7 @@ class Threads(AbstractArrivals):
         return reduce(jnp.maximum, (group.requests.size.largest for group in self.groups))
 
     @property
-    def told_apart(self):
+    def stores_streams(self):
         return True
 
     @property
@@ -302,8 +302,8 @@ class Threads(AbstractArrivals):
         return private._replace(due=jnp.where(its, ready, private.due))
 
     def elapse(self, private: Thinking, time):
-        told = zip(self.groups, private.clocks, strict=True)
-        clocks = tuple(group.threads.elapse(clock, time) for group, clock in told)
+        groups = zip(self.groups, private.clocks, strict=True)
+        clocks = tuple(group.threads.elapse(clock, time) for group, clock in groups)
         return private._replace(due=private.due - time, clocks=clocks)
 
     def _thought(self, key, thread: Int[Array, "row *batch"], issued: Int[Array, "row *batch"]) -> Any:
@@ -318,8 +318,8 @@ class Threads(AbstractArrivals):
 
         The result is inf for a thread that is never on again.
         """
-        told = zip(self.groups, self._firsts, clocks, strict=True)
-        return self._of(thread, [group.threads.resumes(clock, delay, thread - first) for group, first, clock in told])
+        groups = zip(self.groups, self._firsts, clocks, strict=True)
+        return self._of(thread, [group.threads.resumes(clock, delay, thread - first) for group, first, clock in groups])
 
     def _of(self, thread: Int[Array, "row *batch"], of_group: Sequence[Any]) -> Any:
         """Return, for each thread, the entry of `of_group` that belongs to the group of the thread.

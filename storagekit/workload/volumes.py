@@ -87,7 +87,7 @@ class VolumeRequests(RandomRequests):
         require(abs(total - 1) <= 1e-6, "sum of the shares of volumes", total, "1, with a tolerance of 1e-6")
 
     @property
-    def told_apart(self):
+    def stores_streams(self):
         return True
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:

@@ -60,7 +60,7 @@ class FirstCopies(NamedTuple):
         Number of the request.
     start, stop : array of int, shape `[1, *batch]`
         First sector of the write, and the sector after its last sector.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the write.
     arrival_time : BacklogClock
         Arrival time of the write.
@@ -73,7 +73,7 @@ class FirstCopies(NamedTuple):
     number: Int[Array, "1 *batch"]
     start: Int[Array, "1 *batch"]
     stop: Int[Array, "1 *batch"]
-    place: Any
+    location: Any
     arrival_time: BacklogClock
     left: UInt32[Array, "1 *batch"]
     order: Int[Array, "1 *batch"]
@@ -161,9 +161,9 @@ class Background(AbstractWrite):
             raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 if writes are safe at arrival, else 0")
 
     def check(self, facts):
-        if facts.lead > 0:
+        if facts.lead_time > 0:
             raise InputError(
-                f"delayed writes with a dispatcher that selects requests {facts.lead:g} s before a disk is idle: use a "
+                f"delayed writes with a dispatcher that selects requests {facts.lead_time:g} s before a disk is idle: use a "
                 "dispatcher without messages, or a policy without delayed writes"
             )
 
@@ -197,7 +197,7 @@ class Background(AbstractWrite):
         stale = private.table.fold(admitted & request.read, look, jnp.zeros_like(every))
         return jnp.where(every & ~stale != 0, every & ~stale, every)
 
-    def targets(self, private, routed, read, place, placement):
+    def targets(self, private, routed, read, location, placement):
         return routed
 
     def on_admitted(self, private: Delayed, event: RequestAdmitted) -> Delayed:
@@ -258,12 +258,12 @@ class Background(AbstractWrite):
         at = pick(left_over.writes, event.which)
         old = table.row(at)
         again = event.made & (at >= 0)
-        place = where_tree(again, old.place, event.place)
-        written = bit(placement.part_on(event.which, place) * placement.replicas + event.replica)
+        location = where_tree(again, old.location, event.location)
+        written = bit(placement.part_on(event.which, location) * placement.replicas + event.replica)
         every = mask_of(placement.parts * placement.replicas)
         left = jnp.where(again, old.left, every) & ~written
         arrival_time = left_over.now.after(event.arrival_time)
-        fresh = FirstCopies(event.number, start, stop, place, arrival_time, left, private.begun + 1)
+        fresh = FirstCopies(event.number, start, stop, location, arrival_time, left, private.begun + 1)
         row = where_tree(again, old._replace(left=left), fresh)
         table = table.put(jnp.where(first, table.size, at), row, (first | again) & (left != 0))
         over = again & (left == 0)

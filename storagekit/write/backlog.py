@@ -55,7 +55,7 @@ class Backlog(NamedTuple):
     Parameters
     ----------
     table : DelayedWriteTable
-        Delayed writes. Each row has at least these fields: `number`, `place` and `arrival_time` of the request; and
+        Delayed writes. Each row has at least these fields: `number`, `location` and `arrival_time` of the request; and
         `left`, the mask of the replicas still to be written, bit part * D_r + replica.
     writes : array of int32, shape `[drive, *batch]`
         Row of the table that each drive is writing, or FIRST or COVERED.
@@ -112,12 +112,12 @@ class Backlog(NamedTuple):
 
         def look(best, row, number, there):
             at, cost, oldest, first, candidates = best
-            part = placement.part_on(which, row.place)
+            part = placement.part_on(which, row.location)
             usable = of_part(row.left, part, placement)
             there = there & (usable != 0)
             arrival_time = row.arrival_time.since(self.now)
             competes = there & foreground(row)
-            index, lowest = cheapest(jnp.where(competes, price(row.place, arrival_time, part, usable), jnp.inf))
+            index, lowest = cheapest(jnp.where(competes, price(row.location, arrival_time, part, usable), jnp.inf))
             eldest, order = first_min(jnp.where(there, rank(row), MOST_WHOLE))
             numbers = number + jnp.zeros_like(part)
             sooner, older = lowest < cost - INSTANT, order < first
@@ -134,8 +134,8 @@ class Backlog(NamedTuple):
         at, _, oldest, _, candidates = self.table.fold(needed, look, begin)
         at = jnp.where((at < 0) & jnp.isinf(bound), oldest, at)
         row = self.table.row(at)
-        usable = of_part(row.left, placement.part_on(which, row.place), placement)
-        return Later(at, at >= 0, row.number, row.place, usable, candidates)
+        usable = of_part(row.left, placement.part_on(which, row.location), placement)
+        return Later(at, at >= 0, row.number, row.location, usable, candidates)
 
     def taken(self, event: AccessStarted) -> "Backlog":
         """Return the backlog after a drive has chosen its next access."""
@@ -188,7 +188,7 @@ def backlog(kind: type, length: int, sizes: StateSizes) -> Backlog:
     one = numbers(1, sizes)
     start = BacklogClock(one, numbers(1, sizes, 0, jnp.float32))
     address = numbers(1, sizes, 0, int)
-    common = {"place": sizes.place, "arrival_time": start, "left": numbers(1, sizes, 0, jnp.uint32)}
+    common = {"location": sizes.location, "arrival_time": start, "left": numbers(1, sizes, 0, jnp.uint32)}
     common |= {"start": address, "stop": address}
     row = kind(**{name: common.get(name, one) for name in kind._fields})
     return Backlog(empty(row, length, sizes.batch), numbers(sizes.drives, sizes, FIRST), start)

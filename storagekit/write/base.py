@@ -47,7 +47,7 @@ class Later(NamedTuple):
         Whether there is such a part.
     number : array of int32, shape `[1, *batch]`
         Number of the request.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the request.
     usable : array of uint32, shape `[1, *batch]`
         Mask of the replicas that may be written.
@@ -58,7 +58,7 @@ class Later(NamedTuple):
     row: Int[Array, "1 *batch"]
     found: Bool[Array, "1 *batch"]
     number: Int[Array, "1 *batch"]
-    place: Any
+    location: Any
     usable: UInt32[Array, "1 *batch"]
     candidates: Int[Array, "1 *batch"]
 
@@ -289,7 +289,7 @@ class AbstractWrite(DelayedParts, Component):
         private: Any,
         routed: UInt32[Array, "1 *batch"],
         read: Bool[Array, "1 *batch"],
-        place: Any,
+        location: Any,
         placement: AbstractPlacement,
     ) -> UInt32[Array, "1 *batch"]:
         """Return the mask of the parts of an entering request that wait in the queues of drives.
@@ -302,7 +302,7 @@ class AbstractWrite(DelayedParts, Component):
             Mask of the parts that the dispatcher selected.
         read : array of bool, shape `[1, *batch]`
             Whether the request is a read.
-        place : Any
+        location : Any
             The location of the request.
         placement : AbstractPlacement
             The placement.
@@ -312,7 +312,7 @@ class AbstractWrite(DelayedParts, Component):
         array of uint32, shape `[1, *batch]`
             Mask of the parts; by default `routed` for a read, and all parts for a write.
         """
-        return jnp.where(read, routed, placement.parts_of(place))
+        return jnp.where(read, routed, placement.parts_of(location))
 
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]

@@ -34,7 +34,7 @@ class CommittedRow(NamedTuple):
     ----------
     number : array of int32, shape `[1, *batch]`
         Number of the request.
-    place : pytree of arrays, shape `[1, *batch]`
+    location : pytree of arrays, shape `[1, *batch]`
         Location of the write.
     sectors : array of int32, shape `[1, *batch]`
         Length of the write, sectors.
@@ -45,7 +45,7 @@ class CommittedRow(NamedTuple):
     """
 
     number: Int[Array, "1 *batch"]
-    place: Any
+    location: Any
     sectors: Int[Array, "1 *batch"]
     arrival_time: BacklogClock
     left: UInt32[Array, "1 *batch"]
@@ -86,8 +86,8 @@ class Buffers(NamedTuple):
         left_over = self.backlog
         table = left_over.table.put(left_over.table.size, row, where)
         drive = row_index(left_over.writes.shape[0], self.filled)
-        brick, part = placement.brick_of(drive), placement.part_on(drive, row.place)
-        much = jnp.where(where & bit_is_set(row.left, part), placement.sectors_of(part, row.place, row.sectors), 0)
+        brick, part = placement.brick_of(drive), placement.part_on(drive, row.location)
+        much = jnp.where(where & bit_is_set(row.left, part), placement.sectors_of(part, row.location, row.sectors), 0)
         more = [
             jnp.sum(jnp.where(brick == number, much, 0), axis=0, keepdims=True)
             for number in range(self.filled.shape[0])
@@ -115,10 +115,10 @@ class Buffers(NamedTuple):
         at = pick(left_over.writes, which)
         made = made & (at >= 0)
         row = left_over.table.row(at)
-        part = placement.part_on(which, row.place)
+        part = placement.part_on(which, row.location)
         left = jnp.where(made, row.left & ~bit(part), row.left)
         table = left_over.table.put(at, row._replace(left=left), made)
-        less = jnp.where(made, placement.sectors_of(part, row.place, row.sectors), 0)
+        less = jnp.where(made, placement.sectors_of(part, row.location, row.sectors), 0)
         here = row_index(self.filled.shape[0], self.filled) == placement.brick_of(which)
         left_over = left_over._replace(table=table).without(at, made & (left == 0), FIRST)
         return Buffers(left_over, self.filled - jnp.where(here, less, 0))
@@ -186,13 +186,13 @@ class Committed(AbstractWrite):
     def rule(self, parts, receiving, readable):
         return CompletionRule(parts, jax.lax.population_count(parts).astype(jnp.int32))
 
-    def targets(self, private: Buffers, routed, read, place, placement):
-        parts = placement.parts_of(place)
+    def targets(self, private: Buffers, routed, read, location, placement):
+        parts = placement.parts_of(location)
         drive = row_index(private.backlog.writes.shape[0], private.filled)
         full = pick(self._full(private.filled), placement.brick_of(drive) + jnp.zeros_like(parts, jnp.int32))
-        part = placement.part_on(drive, place)
+        part = placement.part_on(drive, location)
         through = union(jnp.where(full & bit_is_set(parts, part), bit(part), jnp.uint32(0)))
-        return jnp.where(read, routed, routed | placement.companions(routed, place) & parts | through)
+        return jnp.where(read, routed, routed | placement.companions(routed, location) & parts | through)
 
     def buffered(self, targets, parts, read):
         return jnp.where(read, jnp.uint32(0), parts & ~targets)
@@ -214,8 +214,8 @@ class Committed(AbstractWrite):
 
     def on_admitted(self, private: Buffers, event: RequestAdmitted) -> Buffers:
         request, placement = event.request, event.placement
-        left = placement.parts_of(event.place) & ~event.targets
-        row = CommittedRow(request.number, event.place, request.sectors, private.backlog.now.after(event.at), left)
+        left = placement.parts_of(event.location) & ~event.targets
+        row = CommittedRow(request.number, event.location, request.sectors, private.backlog.now.after(event.at), left)
         return private.with_row(row, event.admitted & ~request.read, placement)
 
     def later(
@@ -270,5 +270,5 @@ class Claimed(AbstractWrite):
     def rule(self, parts, receiving, readable):
         return CompletionRule(parts, jnp.zeros_like(receiving) + readable)
 
-    def targets(self, private, routed, read, place, placement):
-        return routed & ~placement.companions(routed, place)
+    def targets(self, private, routed, read, location, placement):
+        return routed & ~placement.companions(routed, location)

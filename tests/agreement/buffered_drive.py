@@ -1,7 +1,7 @@
 """A scalar program of a drive as its host sees it: arm and platter, controller, bus and a buffer that reads ahead.
 
 The program serves one request at a time, as DiskSim 4.0 defines its parameters (reference manual, disk module). It
-shares no code with the engine. The tests compare the package's model of a drive's electronics with it.
+shares no code with the engine. The tests compare the package's model of a drive's controller with it.
 
 A read whose sectors are all in a segment is a hit. A read that begins in a segment waits for the rest; any other read
 is a miss. After a read, the drive reads ahead. A write crosses the bus while the arm moves. It completes when it is on
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storagekit.drive import load_drive, load_electronics
+from storagekit.drive import load_controller, load_drive
 from storagekit.workload.trace import RequestTrace
 
 HAIR = 1e-9
@@ -94,15 +94,15 @@ class Segment:
 
 
 class BufferedDrive:
-    """The state of a drive. `ahead` is the segment that is being read ahead, from the time `since`. `settled` is the
+    """The state of a drive. `ahead` is the segment that is being read ahead, from the time `start_time`. `settled` is the
     time at which the last write is on the platter."""
 
     def __init__(self, name: str):
         self.platters = Platters(name)
-        self.overheads, self.bus, self.buffer, self.extra = load_electronics(name)
+        self.overheads, self.bus, self.buffer, self.extra = load_controller(name)
         self.segments = [Segment() for _ in range(self.buffer.segments)]
         self.ahead: Segment | None = None
-        self.since, self.landing, self.settled = 0.0, 0.0, 0.0
+        self.start_time, self.landing, self.settled = 0.0, 0.0, 0.0
         self.fresh, self.waits = False, None
         self.after_read = True
         self.uses = 0
@@ -159,8 +159,8 @@ class BufferedDrive:
             return min(end + self.buffer.most_ahead, last)
         return min((end if self.buffer.over_requested else sector) + self.buffer.sectors, last)
 
-    def _go_ahead(self, segment: Segment, since: float, fresh: bool) -> None:
-        self.ahead, self.since, self.fresh, self.waits = segment, since, fresh, None
+    def _go_ahead(self, segment: Segment, start_time: float, fresh: bool) -> None:
+        self.ahead, self.start_time, self.fresh, self.waits = segment, start_time, fresh, None
 
     def _onto_track(self, segment: Segment, until: float) -> Spot | None:
         """Location of the next sector, if the arm reaches it before `until`; None if it does not, or if the drive stops
@@ -173,12 +173,12 @@ class BufferedDrive:
         if (self.buffer.read_ahead == 1 and leaves) or (self.buffer.read_ahead == 2 and further):
             self.ahead, segment.limit = None, segment.end
             return None
-        landing = self.since + arm.move(spot.track, True)
+        landing = self.start_time + arm.move(spot.track, True)
         begins = landing + arm.wait(spot, landing)
         if begins >= until:
             self.waits = landing, begins, spot.track
             return None
-        arm.track, self.since, self.fresh = spot.track, begins, False
+        arm.track, self.start_time, self.fresh = spot.track, begins, False
         return spot
 
     def _advance(self, until: float) -> None:
@@ -192,8 +192,8 @@ class BufferedDrive:
                 return
             sector = self.platters.revolution / spot.length
             most = min(spot.together, segment.limit - segment.end)
-            passed = min(most, int((until - self.since) / sector + HAIR))
-            segment.end, self.since, self.waits = segment.end + passed, self.since + passed * sector, None
+            passed = min(most, int((until - self.start_time) / sector + HAIR))
+            segment.end, self.start_time, self.waits = segment.end + passed, self.start_time + passed * sector, None
             segment.start = max(segment.start, segment.end - self.buffer.sectors)
             if passed < most:
                 return
@@ -209,7 +209,7 @@ class BufferedDrive:
             landing, begins, self.platters.track = self.waits
             return landing - at if at < landing else 0.0 if stops else begins - at
         sector = self.platters.revolution / self.platters.spot(segment.end).length
-        return 0.0 if stops else max(self.since + sector - at, 0.0)
+        return 0.0 if stops else max(self.start_time + sector - at, 0.0)
 
     # reads
 
@@ -262,12 +262,12 @@ class BufferedDrive:
         while segment.end < until:
             spot = self.platters.spot(segment.end)
             if spot.track != self.platters.track or self.fresh:
-                landing = self.since + self.platters.move(spot.track, True)
-                self.since = landing + self.platters.wait(spot, landing)
+                landing = self.start_time + self.platters.move(spot.track, True)
+                self.start_time = landing + self.platters.wait(spot, landing)
                 self.platters.track, self.fresh = spot.track, False
             count, sector = min(spot.together, until - segment.end), self.platters.revolution / spot.length
-            arrived += [self.since + (number + 1) * sector for number in range(count)]
-            segment.end, self.since = segment.end + count, self.since + count * sector
+            arrived += [self.start_time + (number + 1) * sector for number in range(count)]
+            segment.end, self.start_time = segment.end + count, self.start_time + count * sector
         self.waits = None
         segment.start = max(segment.start, segment.end - self.buffer.sectors)
         return arrived
@@ -281,10 +281,10 @@ class BufferedDrive:
         self._use(segment, False)
         segment.limit = self._limit(segment, sector, count)
         begins = max(at + self._after("read_miss") + residue, self.settled)
-        arrived, since = self._pass_over(begins, sector, count)
+        arrived, start_time = self._pass_over(begins, sector, count)
         segment.end = sector + count
         segment.start = max(segment.start, segment.end - self.buffer.sectors)
-        self._go_ahead(segment, max(since, arrived[-1]), False)
+        self._go_ahead(segment, max(start_time, arrived[-1]), False)
         ready = at + self._after("read_miss") + self.overheads.preparation if self.bus.never_given_up else None
         return self._across(at, arrived, ready)
 

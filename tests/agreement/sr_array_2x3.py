@@ -162,7 +162,7 @@ def throughput(
 
     for _ in range(outstanding):
         enter(0.0)
-    since = now = 0.0
+    start_time = now = 0.0
     for completed in range(1, requests + 1):
         now, number = heapq.heappop(finishing)
         disk = disks[number]
@@ -171,8 +171,8 @@ def throughput(
             heapq.heappush(finishing, (start(drive, disk, now), number))
         enter(now)
         if completed == warm_up:
-            since = now
-    return (requests - warm_up) / (now - since)
+            start_time = now
+    return (requests - warm_up) / (now - start_time)
 
 
 def main() -> None:

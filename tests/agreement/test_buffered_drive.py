@@ -13,7 +13,7 @@ from storagekit.calibrate.demerit import demerit
 from storagekit.calibrate.drive_check import demerit_by_class
 from storagekit.calibrate.measured_drive import buffered_stream
 from storagekit.core.units import MS, US
-from storagekit.drive import drive_names, known_electronics, load_drive, load_electronics
+from storagekit.drive import drive_names, known_controller, load_controller, load_drive
 from storagekit.drive.buffer import BufferRequest, BufferSegments, serve
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
@@ -34,7 +34,7 @@ def test_measured_streams_agree_with_disksim(name):
     times DiskSim's. For each of the ten thousand requests the package agrees with the scalar program to 2 us."""
     file, mean, theirs = STREAMS[name]
     trace = read(shared("traces", "disksim-valid", f"{file}.trace.xz"))
-    ours = buffered_stream(trace, load_drive(name), load_electronics(name)).service.values
+    ours = buffered_stream(trace, load_drive(name), load_controller(name)).service.values
     assert ours.mean() / MS == pytest.approx(mean, rel=0.005)
     assert demerit(ours, trace.measured_response) / MS < 1.5 * theirs
     np.testing.assert_allclose(ours, BufferedDrive(name).through(trace), atol=2 * US, rtol=0)
@@ -77,7 +77,7 @@ ONE_TRACK = {"dec_rz26": 8, "atlas10k": 16}
 @pytest.mark.parametrize(
     "name",
     slow_but(
-        {"atlas10k", "dec_rz26", "hp_c2247a", "cheetah9lp"}, [name for name in drive_names() if known_electronics(name)]
+        {"atlas10k", "dec_rz26", "hp_c2247a", "cheetah9lp"}, [name for name in drive_names() if known_controller(name)]
     ),
 )
 def test_random_streams_take_as_long_as_in_the_scalar_program(name):
@@ -85,7 +85,7 @@ def test_random_streams_take_as_long_as_in_the_scalar_program(name):
     drive = load_drive(name)
     for seed in range(3):
         trace = random_stream(drive.capacity, ONE_TRACK.get(name, 100), seed)
-        ours = buffered_stream(trace, drive, load_electronics(name)).service.values
+        ours = buffered_stream(trace, drive, load_controller(name)).service.values
         np.testing.assert_allclose(ours, BufferedDrive(name).through(trace), atol=20 * US, rtol=0)
 
 
@@ -99,7 +99,7 @@ def test_requests_over_a_zones_end_take_as_long_as_in_the_scalar_program(name):
     first, sectors = (edges - before).ravel(), (before + behind).ravel()
     reads = np.repeat([True, False], edges.size)
     trace = stream_of(first, sectors, reads, random.exponential(20 * MS, first.size).astype(np.float32))
-    ours = buffered_stream(trace, drive, load_electronics(name)).service.values
+    ours = buffered_stream(trace, drive, load_controller(name)).service.values
     np.testing.assert_allclose(ours, BufferedDrive(name).through(trace), atol=0.3 * MS, rtol=0)
 
 
@@ -107,7 +107,7 @@ def test_a_stream_of_writes_alone_has_a_demerit():
     """The stream has no isolated read; a model with a buffer does not need one."""
     count = 40
     trace = stream_of(np.arange(count) * 5000, np.full(count, 8), np.zeros(count, bool), np.full(count, 0.01))
-    stream = buffered_stream(trace, load_drive("cheetah9lp"), load_electronics("cheetah9lp"))
+    stream = buffered_stream(trace, load_drive("cheetah9lp"), load_controller("cheetah9lp"))
     assert int(stream.compared) == 0 and np.isnan(stream.demerit)
     assert float(demerit_by_class(stream).demerit.sel(kind="write")) > 0
 
@@ -124,7 +124,7 @@ def test_random_reads_as_shipped_agree_with_disksim():
 
 def test_the_packages_buffer_serves_random_reads_as_shipped():
     """The package serves the same reads at the same rate, in a batch of 64."""
-    segments, count = BufferSegments(load_drive("atlas10k"), load_electronics("atlas10k")), 500
+    segments, count = BufferSegments(load_drive("atlas10k"), load_controller("atlas10k")), 500
     locations = np.random.default_rng(1).integers(0, segments.drive.capacity // 8 - 1, (count, 1, 64)) * 8
 
     def step(state, location):

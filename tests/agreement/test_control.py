@@ -23,7 +23,7 @@ pytestmark = pytest.mark.optimized
 
 # The control's number of the interpretation, and the package's rule. SLOTS: slots that suffice for its queues at 90%
 # and 67% reads.
-READINGS = {
+INTERPRETATIONS = {
     "at once": (0, Immediate()),
     "first": (1, FirstCopy()),
     "receiving": (2, ReceivingBrick()),
@@ -44,10 +44,10 @@ QUICK = {"requests": 6000, "seeds": 8}
 
 
 @cache
-def engine(scheme, reading, read_share, replicas, latency=0.0):
+def engine(scheme, interpretation, read_share, replicas, latency=0.0):
     """Throughput per brick and service time, one per entry of `replicas`; `latency` is for D-SPTF."""
     dispatch = DSPTF(latency) if latency else SCHEMES[scheme]
-    slots = SLOTS[reading, read_share]
+    slots = SLOTS[interpretation, read_share]
     requests = RandomRequests(ExponentialSize(4096), read_share)
 
     def loop(copies):
@@ -56,7 +56,7 @@ def engine(scheme, reading, read_share, replicas, latency=0.0):
             Replicas(copies),
             dispatch,
             SATF(),
-            READINGS[reading][1],
+            INTERPRETATIONS[interpretation][1],
             drives=max(replicas),
             slots=slots,
         )
@@ -73,8 +73,8 @@ def atlas(control):
 
 @pytest.fixture(scope="module")
 def scalar(control, atlas):
-    def scalar(scheme, reading, read_share, copies, latency=0.0):
-        loop = control.Loop(copies, 16, 1000, read_share, READINGS[reading][0], scheme == "hashing")
+    def scalar(scheme, interpretation, read_share, copies, latency=0.0):
+        loop = control.Loop(copies, 16, 1000, read_share, INTERPRETATIONS[interpretation][0], scheme == "hashing")
         if latency:
             sums = control.with_claims(atlas, loop, latency, 1, 200_000, 40_000)
         else:
@@ -84,23 +84,23 @@ def scalar(control, atlas):
     return scalar
 
 
-def assert_agree(scalar, scheme, reading, read_share, replicas, latency=0.0):
-    throughput, service = engine(scheme, reading, read_share, replicas, latency)
-    expected = np.array([scalar(scheme, reading, read_share, copies, latency) for copies in replicas])
+def assert_agree(scalar, scheme, interpretation, read_share, replicas, latency=0.0):
+    throughput, service = engine(scheme, interpretation, read_share, replicas, latency)
+    expected = np.array([scalar(scheme, interpretation, read_share, copies, latency) for copies in replicas])
     np.testing.assert_allclose(throughput, expected[:, 0], rtol=0.02)
     np.testing.assert_allclose(service, expected[:, 1], rtol=0.02)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("reading", slow_but({"at once"}, READINGS))
-def test_mostly_reads(scalar, scheme, reading):
-    assert_agree(scalar, scheme, reading, 0.9, (8,))
+@pytest.mark.parametrize("interpretation", slow_but({"at once"}, INTERPRETATIONS))
+def test_mostly_reads(scalar, scheme, interpretation):
+    assert_agree(scalar, scheme, interpretation, 0.9, (8,))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("reading", slow_but({"all"}, ["first", "receiving", "all"]))
-def test_two_thirds_reads(scalar, scheme, reading):
-    assert_agree(scalar, scheme, reading, 0.67, (2, 3, 8))
+@pytest.mark.parametrize("interpretation", slow_but({"all"}, ["first", "receiving", "all"]))
+def test_two_thirds_reads(scalar, scheme, interpretation):
+    assert_agree(scalar, scheme, interpretation, 0.67, (2, 3, 8))
 
 
 @pytest.mark.slow
@@ -119,7 +119,7 @@ def test_with_claims(scalar, latency):
 def test_reads_served_twice_by_bricks_that_do_not_wait_long_enough(control, atlas, outstanding):
     """Eight bricks, some of them idle, with a message latency of 0.3 ms. The extra services and claims per read
     agree."""
-    loop = control.Loop(8, outstanding, 1000, 1.0, READINGS["all"][0], False)
+    loop = control.Loop(8, outstanding, 1000, 1.0, INTERPRETATIONS["all"][0], False)
     runs = [control.with_claims(atlas, loop, 0.3e-3, seed, 50_000, 10_000) for seed in range(1, 9)]
     reads = np.array([sums.accesses - sums.twice for sums in runs])
     expected = np.array([[sums.twice for sums in runs], [sums.contested for sums in runs]]) / reads
@@ -153,14 +153,14 @@ WITNESS_GAINS = {
 WITHIN = 0.02
 
 
-@pytest.mark.parametrize("reading", slow_but({"at once", "first"}, READINGS))
-def test_the_witness_of_the_design(reading):
-    dsptf, hashing = (engine(scheme, reading, 0.9, (8,)) for scheme in SCHEMES)
+@pytest.mark.parametrize("interpretation", slow_but({"at once", "first"}, INTERPRETATIONS))
+def test_the_witness_of_the_design(interpretation):
+    dsptf, hashing = (engine(scheme, interpretation, 0.9, (8,)) for scheme in SCHEMES)
     found = (dsptf[0][0], dsptf[1][0] * 1e3, hashing[0][0], hashing[1][0] * 1e3)
-    assert found == pytest.approx(WITNESS[reading], rel=WITHIN)
+    assert found == pytest.approx(WITNESS[interpretation], rel=WITHIN)
 
 
-@pytest.mark.parametrize("reading", slow_but({"receiving"}, READINGS))
-def test_the_gains_of_the_design(reading):
-    dsptf, hashing = (engine(scheme, reading, 0.67, (2, 3, 8))[0] for scheme in SCHEMES)
-    assert dsptf / hashing == pytest.approx(np.array(WITNESS_GAINS[reading]), rel=WITHIN)
+@pytest.mark.parametrize("interpretation", slow_but({"receiving"}, INTERPRETATIONS))
+def test_the_gains_of_the_design(interpretation):
+    dsptf, hashing = (engine(scheme, interpretation, 0.67, (2, 3, 8))[0] for scheme in SCHEMES)
+    assert dsptf / hashing == pytest.approx(np.array(WITNESS_GAINS[interpretation]), rel=WITHIN)

@@ -339,7 +339,7 @@ def test_a_batch_equals_the_single_runs(monkeypatch):
         assert max(map(len, theirs)) <= held[0, run] * (BRICKS if central[0, run] else 1)
     shares = np.mean(found.hit, axis=(0, 1))
     assert shares[0] == 0 and np.all(np.diff(shares) > 0)
-    monkeypatch.setattr(bricks, "_lane_by_lane", bricks._together)
+    monkeypatch.setattr(bricks, "_run_by_run", bricks._together)
     together = jax.jit(lambda sent: driven(batched, Replicas(BRICKS), sent)[:2])(batch)
     jax.tree.map(np.testing.assert_array_equal, together, (contents, found))
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from helpers import assert_refused, shared
 
-from storagekit.calibrate.controller_fit import fit_electronics
+from storagekit.calibrate.controller_fit import fit_controller
 from storagekit.calibrate.demerit import demerit
 from storagekit.calibrate.measured_drive import buffered_service
 from storagekit.core.units import MS
-from storagekit.drive import load_drive, load_electronics
-from storagekit.drive.electronics import electronics, electronics_facts
+from storagekit.drive import load_controller, load_drive
+from storagekit.drive.controller import controller, controller_facts
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 pytestmark = pytest.mark.optimized
@@ -38,14 +38,14 @@ def measured(trace: RequestTrace, service: np.ndarray) -> RequestTrace:
 def test_the_controller_of_a_simulated_drive_is_recovered():
     """Other overheads and another bus: from times with a noise of 0.02 ms the fit finds all identified figures, within
     four standard errors and 0.02 ms."""
-    start = load_electronics("cheetah9lp")
+    start = load_controller("cheetah9lp")
     overheads = start.overheads._replace(read_hit_after_read=0.6 * MS, read_miss_after_read=0.2 * MS)
     overheads = overheads._replace(write_hit_after_read=0.9 * MS)
     true = start._replace(overheads=overheads, bus=start.bus._replace(read=0.15 * MS, write=0.12 * MS))
     trace = stream(1000)
     noise = np.random.default_rng(1).normal(0, 0.02 * MS, 1000)
     service = np.maximum(buffered_service(trace, DRIVE, true)[:, 0] + noise, 1e-6)
-    found = fit_electronics(measured(trace, service), DRIVE, start)
+    found = fit_controller(measured(trace, service), DRIVE, start)
     table = found.table.set_index(parameter="parameter")
     identified = table.parameter.values[table.identified.values].tolist()
     assert {"overheads.read_hit_after_read", "overheads.write_hit_after_read", "bus.read", "bus.write"} <= {*identified}
@@ -54,7 +54,7 @@ def test_the_controller_of_a_simulated_drive_is_recovered():
         one, value = table.sel(parameter=name), getattr(getattr(true, group), field)
         assert abs(float(one.fitted) - value) < 4 * float(one.standard_error) + 0.02 * MS, name
     # it may find either value of `stops_in_sector`, which changes times by microseconds
-    assert found.electronics.buffer._replace(stops_in_sector=False) == start.buffer
+    assert found.controller.buffer._replace(stops_in_sector=False) == start.buffer
     assert found.table.attrs["demerit_fitted"] < found.table.attrs["demerit_start"] / 3
 
 
@@ -63,8 +63,8 @@ def test_the_controller_of_a_simulated_drive_is_recovered():
 def test_a_model_fitted_on_the_first_half_is_no_worse_on_the_second(name, file, least):
     """The measure is the demerit over all requests. The log of the C2247A agrees with all figures of its file."""
     trace = read(shared("traces", "disksim-valid", f"{file}.trace.xz"))
-    half, drive, start = len(trace) // 2, load_drive(name), load_electronics(name)
-    found = fit_electronics(trace.take(slice(0, half)), drive, start).electronics
+    half, drive, start = len(trace) // 2, load_drive(name), load_controller(name)
+    found = fit_controller(trace.take(slice(0, half)), drive, start).controller
     rest = trace.take(slice(half, None))
     far = [demerit(buffered_service(rest, drive, one)[:, 0], rest.measured_response) for one in (start, found)]
     assert far[1] <= far[0] * (1 - least)
@@ -72,8 +72,8 @@ def test_a_model_fitted_on_the_first_half_is_no_worse_on_the_second(name, file, 
 
 def test_figures_of_a_drive_file_are_read_back():
     for name in ("atlas10k", "hp_c2247a", "st41601n"):
-        original = load_electronics(name)
-        again = electronics(electronics_facts(original), name)
+        original = load_controller(name)
+        again = controller(controller_facts(original), name)
         assert again.buffer == original.buffer and (again.extra is None) == (original.extra is None)
         figures = [one.overheads + one.bus + tuple(one.extra or ()) for one in (again, original)]
         assert figures[0] == pytest.approx(figures[1], rel=1e-12)
@@ -87,17 +87,17 @@ def test_figures_that_a_log_does_not_determine_are_kept():
         trace.time, trace.device, trace.offset, trace.size, np.ones(600, bool),
         measured_response=trace.measured_response, think=trace.think,
     )  # fmt: skip
-    start = load_electronics("cheetah9lp")
+    start = load_controller("cheetah9lp")
     service = buffered_service(reads, DRIVE, start)[:, 0]
-    found = fit_electronics(measured(reads, service), DRIVE, start)
+    found = fit_controller(measured(reads, service), DRIVE, start)
     kept = found.table.parameter.values[~found.table.identified.values].tolist()
     assert "bus.write" in kept and "overheads.write_hit_after_read" in kept and "bus.read" not in kept
-    assert found.electronics.bus.write == start.bus.write
+    assert found.controller.bus.write == start.bus.write
     assert "not identified, unchanged" in str(found)
 
 
 def test_a_log_that_is_too_short_is_rejected():
     trace = stream(60)
     assert_refused(
-        lambda: fit_electronics(trace, DRIVE, load_electronics("cheetah9lp")), "a fit needs 50; give a longer log"
+        lambda: fit_controller(trace, DRIVE, load_controller("cheetah9lp")), "a fit needs 50; give a longer log"
     )

@@ -54,7 +54,7 @@ def test_sustained_rates_agree_with_transfers(name):
     zones, data = zone_map(drive), np.asarray(drive.geometry.group_sectors)
     first = zones.first_byte.values // SECTOR
     zone = drive.geometry.at(first)
-    turns = (zone.place(first + data).passed - zone.place(first).passed) / zone.sectors_per_track
+    turns = (zone.location(first + data).passed - zone.location(first).passed) / zone.sectors_per_track
     np.testing.assert_allclose(zones.sustained_rate, data * SECTOR / (turns * float(drive.revolution)), rtol=1e-6)
 
 

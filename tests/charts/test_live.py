@@ -1,4 +1,4 @@
-"""Boards: controls, a result in words and a chart. A kernel redraws them in place, or a page looks them up."""
+"""Dashboards: controls, a result in words and a chart. A kernel redraws them in place, or a page looks them up."""
 
 import asyncio
 import base64
@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl, Template, export, live, offline
-from storagekit.charts.live.board import taken_apart
+from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl, Template, export, live, offline
+from storagekit.charts.live.dashboard import taken_apart
 from storagekit.core.errors import InputError
 
 
@@ -26,8 +26,8 @@ def bars(number: int) -> alt.Chart:
     )
 
 
-def counted(calls: list) -> Board:
-    """A board that stores its calls, and raises for number 3."""
+def counted(calls: list) -> Dashboard:
+    """A dashboard that stores its calls, and raises for number 3."""
 
     def answer(number: int, sign: int):
         calls.append((number, sign))
@@ -36,11 +36,11 @@ def counted(calls: list) -> Board:
         return number * sign
 
     controls = {"number": Slider("Number", 2, 1, 5), "sign": ChoiceControl("Sign", {"plus": 1, "minus": -1})}
-    return Board(answer, lambda found: bars(abs(found)), controls, lambda found: Said(f"it is {found}"))
+    return Dashboard(answer, lambda found: bars(abs(found)), controls, lambda found: Said(f"it is {found}"))
 
 
 def parts(box):
-    """The controls, words, chart and state of a board."""
+    """The controls, words, chart and state of a dashboard."""
     left, right = box.children
     *controls, state = left.children
     return controls, *right.children, state
@@ -76,11 +76,11 @@ def test_while_a_result_is_pending_only_the_last_value_counts():
     assert calls == [(2, 1), (5, 1)]
 
 
-def test_a_slow_board_is_shown_before_it_is_computed():
+def test_a_slow_dashboard_is_shown_before_it_is_computed():
     pytest.importorskip("ipywidgets")
     calls = []
     one = counted(calls)
-    slow = Board(one.answer, one.draw, one.controls, one.words, "this takes a while")
+    slow = Dashboard(one.answer, one.draw, one.controls, one.words, "this takes a while")
 
     async def shown():
         _, said, view, _ = parts(live(slow))
@@ -109,14 +109,14 @@ def test_nothing_is_printed_and_a_warning_is_a_note(capfd):
         warnings.warn("too <few>", stacklevel=1)
         return number
 
-    board = Board(answer, bars, {"number": Slider("Number", 2, 1, 5)})
-    shown = board.shown({"number": 2})
+    dashboard = Dashboard(answer, bars, {"number": Slider("Number", 2, 1, 5)})
+    shown = dashboard.shown({"number": 2})
     assert "Note: too &lt;few&gt;" in shown.said
     assert capfd.readouterr().err == ""
 
 
-def test_an_error_of_the_board_itself_is_shown():
-    shown = Board(lambda number: 1 / 0, bars, {}).shown({"number": 1})
+def test_an_error_of_the_dashboard_itself_is_shown():
+    shown = Dashboard(lambda number: 1 / 0, bars, {}).shown({"number": 1})
     assert "ZeroDivisionError" in shown.said and not shown.possible
 
 
@@ -203,17 +203,17 @@ def test_an_exported_page_has_every_result_and_uses_no_network(tmp_path):
 
 
 def test_a_page_of_too_many_results_is_rejected(tmp_path):
-    controls = {f"n{place}": Slider("n", 1, 1, 9) for place in range(6)}
+    controls = {f"n{index}": Slider("n", 1, 1, 9) for index in range(6)}
     with pytest.raises(InputError, match="15625 combinations"):
-        export(Board(lambda **given: 1, bars, controls), tmp_path / "page.html", title="too many")
+        export(Dashboard(lambda **given: 1, bars, controls), tmp_path / "page.html", title="too many")
 
 
-def test_a_board_begins_at_the_given_values():
-    board = counted([]).beginning(number=4, sign="minus")
-    assert [one.widget().value for one in board.controls.values()] == [4, "minus"]
-    assert (board.controls["number"].low, board.controls["number"].high) == (1, 5)
+def test_a_dashboard_begins_at_the_given_values():
+    dashboard = counted([]).beginning(number=4, sign="minus")
+    assert [one.widget().value for one in dashboard.controls.values()] == [4, "minus"]
+    assert (dashboard.controls["number"].low, dashboard.controls["number"].high) == (1, 5)
     for values, message in (
-        ({"numer": 4}, "control 'numer': the board has no such control"),
+        ({"numer": 4}, "control 'numer': the dashboard has no such control"),
         ({"number": 9}, "initial value 9"),
         ({"sign": "x"}, "'x'"),
     ):

@@ -55,18 +55,18 @@ def test_the_list_has_every_drive(storagekit):
     assert status == 0 and [line.split()[0] for line in lines[1 : lines.index("")]] == drive_names()
     atlas = next(line for line in lines if line.startswith("atlas10k"))
     assert atlas.split()[1:9] == ["9.20", "10025", "10,042", "6", "5.60", "28.6", "19.6", "known"]
-    at = lines[0].index("electronics")
+    at = lines[0].index("controller")
     assert {line[at : at + 5].strip() for line in lines[1 : lines.index("")]} == {"known", "-"}
 
 
 def test_the_list_as_json_has_the_sources_of_the_facts(storagekit):
     found = {one["drive"]: one for one in json.loads(storagekit("drive", "list", "--json")[1])}
     assert list(found) == drive_names() and all(one["source"] for one in found.values())
-    assert found["atlas10k"]["electronics"] and not found["cheetah15k3"]["electronics"]
+    assert found["atlas10k"]["controller"] and not found["cheetah15k3"]["controller"]
     assert found["hp_c2247a"]["capacity_bytes"] == load_drive("hp_c2247a").capacity * 512
 
 
-def test_a_drive_is_shown_with_its_zones_and_electronics(storagekit):
+def test_a_drive_is_shown_with_its_zones_and_controller(storagekit):
     status, text, _ = storagekit("drive", "show", "atlas10k")
     assert status == 0
     for line in (
@@ -85,8 +85,8 @@ def test_a_drive_as_json_adds_up(storagekit):
     found = json.loads(storagekit("drive", "show", "atlas10k", "--json")[1])
     assert sum(zone["size"] for zone in found["zones"]) == found["capacity_bytes"]
     assert found["revolution_ms"] == pytest.approx(60e3 / found["rpm"])
-    assert found["electronics"]["bus"]["read_ms"] == pytest.approx(0.099)
-    assert found["electronics"]["buffer"]["segments"] == 10 and found["charts"] == []
+    assert found["controller"]["bus"]["read_ms"] == pytest.approx(0.099)
+    assert found["controller"]["buffer"]["segments"] == 10 and found["charts"] == []
 
 
 def test_a_users_file_is_shown_and_drawn(storagekit, tmp_path):
@@ -106,8 +106,8 @@ def test_disksims_parameters_are_shown(storagekit, tmp_path):
     assert found["capacity_bytes"] == 20_000 * 512 and found["full_seek_ms"] == pytest.approx(9)
     assert found["outer_media_rate_bytes_per_s"] == pytest.approx(51_200 / 0.01)
     assert found["outer_sustained_rate_bytes_per_s"] == pytest.approx(102_400 / 0.023)
-    assert found["electronics"]["overheads"] == {"read_hit_after_read_ms": 0.25}
-    assert found["electronics"]["buffer"]["segments"] == 4
+    assert found["controller"]["overheads"] == {"read_hit_after_read_ms": 0.25}
+    assert found["controller"]["buffer"]["segments"] == 4
 
 
 def test_a_check_describes_the_model_and_its_accuracy(storagekit, trace, tmp_path):
@@ -179,8 +179,8 @@ def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
     fitted, known = load_drive(out), load_drive("atlas10k")
     far = np.arange(500, 8000, 500)
     # an overhead is identified only with the curve; the file's overhead is part of its seeks
-    takes, told = (np.asarray(one.seek(far)) + float(one.overhead) for one in (fitted, known))
-    np.testing.assert_allclose(takes, told, rtol=0.03, atol=0.4e-3)
+    takes, known_times = (np.asarray(one.seek(far)) + float(one.overhead) for one in (fitted, known))
+    np.testing.assert_allclose(takes, known_times, rtol=0.03, atol=0.4e-3)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
             "drive 'nope': unknown; give the path of a drive file, or a name from `storagekit list`, for example",
         ),
         (["show", "atlas10k", "--charts", "{trace}"], "charts '{trace}': File exists; give a writable folder"),
-        (["show", "{facts}"], "field 'electronics' is 5; it must be an object"),
+        (["show", "{facts}"], "field 'controller' is 5; it must be an object"),
         (["check", "{trace}"], "Missing option '--drive'"),
         (["check", "{trace}", "--drive", "nope"], "drive 'nope': unknown"),
         (["check", "nowhere.trace", "--drive", "atlas10k"], "nowhere.trace does not exist; check the path"),
@@ -204,7 +204,7 @@ def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
 )
 def test_bad_input_is_one_line_and_status_2(storagekit, trace, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    facts = json.loads(data_path("drives", "dec_rz26.json").read_text()) | {"electronics": 5}
+    facts = json.loads(data_path("drives", "dec_rz26.json").read_text()) | {"controller": 5}
     (tmp_path / "facts.json").write_text(json.dumps(facts))
     known = {"trace": trace, "sample": str(data_path("samples", "small.spc")), "facts": "facts.json"}
     status, text, error = storagekit("drive", *(argument.format(**known) for argument in arguments))

@@ -24,8 +24,8 @@ def shipped(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(resources, "PACKAGE", package)
     (package / "_notebooks").mkdir(parents=True)
     (package / "_reproductions").mkdir()
-    for place, source in {"_notebooks/tour": "1", "_notebooks/shares": "2", "_reproductions/swift": "3"}.items():
-        write(package / f"{place}.ipynb", source)
+    for prefix, source in {"_notebooks/tour": "1", "_notebooks/shares": "2", "_reproductions/swift": "3"}.items():
+        write(package / f"{prefix}.ipynb", source)
     return package / "_notebooks"
 
 
@@ -69,9 +69,9 @@ def test_the_pages_are_copied_and_the_named_one_is_opened(storagekit, shipped, s
     assert "--LabApp.default_url=/lab/tree/papers/swift.ipynb" in started[1] and "--allow-root" in started[1]
 
 
-def test_a_page_is_found_by_every_board_that_it_has(tmp_path):
+def test_a_notebook_is_found_by_every_page_that_it_has(tmp_path):
     pages = lab_folder.fill(tmp_path).pages
-    found = {board: lab_folder.find(board, tmp_path, pages) for board in lab.PAGES}
+    found = {lab_page: lab_folder.find(lab_page, tmp_path, pages) for lab_page in lab.PAGES}
     assert found["tour"] == "tour.ipynb" and found["array"] == found["sr_array"] == "lay_out_an_array.ipynb"
     assert set(found.values()) == {f"{page}.ipynb" for page in pages if "/" not in page}
 
@@ -170,6 +170,6 @@ def test_for_root_the_message_names_the_missing_option(storagekit, shipped, star
     assert status == 2 and "--allow-root" in errors and len(errors.splitlines()) == 1 and not started
 
 
-def test_help_names_every_board(storagekit):
+def test_help_names_every_page(storagekit):
     _, text, _ = storagekit("export", "-h")
     assert all(name in text for name in lab.PAGES)

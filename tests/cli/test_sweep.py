@@ -45,9 +45,9 @@ def test_a_sweep_is_printed_written_and_kept(storagekit, file, tmp_path):
         assert data.schedule.values.tolist() == ["SATF", "Mine"] and data.attrs["basis"] == "simulated"
         rate = float(data.request_rate.sel(schedule="SATF", depth=4).mean())
     status, text, said = storagekit("sweep", str(file), "--store", "points", "--json", "--out", "other/again.nc")
-    told = json.loads(text)
-    assert status == 0 and "4 of 4 points are in points; 0 to run" in said and told["out"] == "other/again.nc"
-    assert told["points"][1]["requests_per_second"] == pytest.approx(rate) and told["points"][1]["depth"] == 4
+    report = json.loads(text)
+    assert status == 0 and "4 of 4 points are in points; 0 to run" in said and report["out"] == "other/again.nc"
+    assert report["points"][1]["requests_per_second"] == pytest.approx(rate) and report["points"][1]["depth"] == 4
     with xr.open_dataset("depths.nc") as one, xr.open_dataset("other/again.nc") as other:
         assert_same_bytes(one, other)
 

@@ -16,7 +16,7 @@ COMMANDS = [
 LINES = 40
 
 
-def told(said: str) -> list[str]:
+def messages(said: str) -> list[str]:
     """The text on stderr, without progress bars."""
     return [line for line in said.splitlines() if line.strip() and "run/s" not in line and "|" not in line]
 
@@ -34,7 +34,7 @@ def test_a_last_line_that_lacks_its_end_is_one_line_on_stderr(storagekit, tmp_pa
     path.write_bytes(lines)
     status, text, said = storagekit(*command, str(path), "--json")
     assert status == 0 and json.loads(text)
-    assert told(said) == [
+    assert messages(said) == [
         f"storagekit: warning: {path} line {LINES} (the last) has no line end: if the file is truncated, its last number "
         "may be wrong; fetch the file again, or add the line end"
     ]
@@ -45,7 +45,7 @@ def test_of_a_whole_file_nothing_is_said(storagekit, tmp_path, command, lines):
     path = tmp_path / "whole.spc"
     path.write_bytes(lines + b"\n")
     status, text, said = storagekit(*command, str(path), "--json")
-    assert status == 0 and json.loads(text) and told(said) == []
+    assert status == 0 and json.loads(text) and messages(said) == []
 
 
 def test_of_the_sample_nothing_is_said(storagekit):

@@ -52,9 +52,9 @@ def events_of(scenarios: list[Scenario], requests: int = WANTED) -> Events:
 
 def flooded(dispatch: int, completion, begins=0, ends=NEVER, copies: int = 2) -> Scenario:
     """Two overloaded bricks; the first is down from request `begins` to request `ends`."""
-    condition = FaultSchedule(outage(0, begins, ends), timeout=0.05)
+    faults = FaultSchedule(outage(0, begins, ends), timeout=0.05)
     chosen = DispatchSwitch(DISPATCHERS, dispatch)
-    system = System(DRIVE, Replicas(copies), chosen, SATF(), completion, condition=condition, slots=SLOTS)
+    system = System(DRIVE, Replicas(copies), chosen, SATF(), completion, faults=faults, slots=SLOTS)
     return Scenario(system, FLOOD)
 
 
@@ -62,8 +62,8 @@ def test_an_outage_after_the_end_blocks_no_request():
     """The outage lies after the run's end; arrivals are blocked while all eight slots are occupied."""
     far = FaultSchedule(outage(0, 10**6, 10**6 + 1))
 
-    def response(condition) -> dict[int, float]:
-        system = System(DRIVE, Replicas(2), Hashing(), FCFS(), condition=condition, slots=SLOTS)
+    def response(faults) -> dict[int, float]:
+        system = System(DRIVE, Replicas(2), Hashing(), FCFS(), faults=faults, slots=SLOTS)
         events = events_of([Scenario(system, FLOOD)])
         happened = events.number != NO_REQUEST
         return dict(zip(events.number[happened].tolist(), events.response[happened].tolist(), strict=True))

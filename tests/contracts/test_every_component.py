@@ -113,7 +113,7 @@ def bricks_with_memory(dispatch, arrivals: AbstractArrivals, faults: FaultSchedu
         dispatch,
         SATF(),
         cache=BrickLRU.sized(48 * 1024.0, bricks=6, sectors=8, hit_time=HIT_TIME),
-        condition=faults,
+        faults=faults,
         drives=6,
         slots=SLOTS,
     )

@@ -81,12 +81,10 @@ def events_of(scenario: Scenario, seed: int):
     return state, [np.asarray(column) for column in events]
 
 
-def system(dispatch, completion, condition, capacity, copies) -> System:
+def system(dispatch, completion, faults, capacity, copies) -> System:
     cache = BrickLRU(capacity, bricks=BRICKS, sets=2 * BRICKS, ways=4, sectors=BLOCK // 512)
     placement = Declustered(BRICKS, copies, data=DATA * BLOCK // 512, extent=16)
-    return System(
-        DRIVE, placement, dispatch, SATF(), completion, cache=cache, condition=condition, drives=BRICKS, slots=24
-    )
+    return System(DRIVE, placement, dispatch, SATF(), completion, cache=cache, faults=faults, drives=BRICKS, slots=24)
 
 
 def assert_invariants(scenario: Scenario, seed: int):
@@ -101,8 +99,8 @@ def assert_invariants(scenario: Scenario, seed: int):
     # every request in the system waits for a brick that is up, or its completion is already scheduled
     slots = jax.tree.map(np.asarray, state.slots)
     open_ones = ~slots.completed & (slots.number >= 0)
-    down, drives = np.asarray(state.condition.down), np.arange(BRICKS)
-    copy = np.asarray(scenario.system.placement.part_on(drives[:, None], slots.place))
+    down, drives = np.asarray(state.faults.down), np.arange(BRICKS)
+    copy = np.asarray(scenario.system.placement.part_on(drives[:, None], slots.location))
     alive = (slots.waiting >> np.maximum(copy, 0) & 1).astype(bool) & (copy >= 0) & ~down[:, None]
     assert np.all(np.isfinite(slots.completion[open_ones]) | alive.any(axis=0)[open_ones]), "no brick serves a request"
     return len(completed), int(hit.sum())

@@ -90,15 +90,15 @@ WANTED, SLOTS, DRIVES = 400, 12, 4
 
 # by default, the rules that differ most; with -m slow the others
 CASES = [
-    pytest.param(place, write, marks=[] if number % 5 == 1 else pytest.mark.slow)
-    for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
+    pytest.param(layout, write, marks=[] if number % 5 == 1 else pytest.mark.slow)
+    for number, (layout, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
 ] + [
-    pytest.param(place, write, marks=[] if number == 1 else pytest.mark.slow)
-    for number, (place, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
+    pytest.param(layout, write, marks=[] if number == 1 else pytest.mark.slow)
+    for number, (layout, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
 ]
 STOPPING = [
-    pytest.param(place, write, marks=[] if number in (1, 10) else pytest.mark.slow)
-    for number, (place, write) in enumerate(product(SPARING, WRITES))
+    pytest.param(layout, write, marks=[] if number in (1, 10) else pytest.mark.slow)
+    for number, (layout, write) in enumerate(product(SPARING, WRITES))
 ]
 
 
@@ -112,8 +112,8 @@ def most_extra(placement, write) -> int:
     return rows * int(placement.fragments) + DRIVES
 
 
-def outcomes(placement, write, log, *conditions):
-    """Run every dispatcher under every condition in one batch. Returns the reports of the events `[event, run]`, and
+def outcomes(placement, write, log, *schedules):
+    """Run every dispatcher under every schedule of faults in one batch. Returns the reports of the events `[event, run]`, and
     sums by run."""
     dispatchers = OF_COPIES if placement.is_replicated else DISPATCHERS
     runs = [
@@ -124,13 +124,13 @@ def outcomes(placement, write, log, *conditions):
                 DispatchSwitch(dispatchers, number),
                 SATF(),
                 write,
-                condition=condition,
+                faults=faults,
                 drives=DRIVES,
                 slots=SLOTS,
             ),
             LOOP,
         )
-        for number, condition in product(range(len(dispatchers)), conditions)
+        for number, faults in product(range(len(dispatchers)), schedules)
     ]
     return execute(*stack(runs, [5]), WANTED, Record(sums_of(STANDARD), log))
 
@@ -175,8 +175,8 @@ def test_any_one_brick_may_stop(event_log, placement, write):
     """Outages are early, in the middle, as short as an access, and forever, with time-outs of 20 ms. A closed loop that
     loses a request runs dry."""
     slowdowns = [(0, 0, 60), (1, 100, 250), (2, 150, 151), (0, 200, NEVER)]
-    conditions = [FaultSchedule(outage(*slowdown), timeout=0.02) for slowdown in slowdowns]
-    outcome = outcomes(placement, write, event_log, *conditions)
+    schedules = [FaultSchedule(outage(*slowdown), timeout=0.02) for slowdown in slowdowns]
+    outcome = outcomes(placement, write, event_log, *schedules)
     for run in range(outcome.log.number.shape[1]):
         assert_completed_once(outcome.log, run)
     assert outcome.tally["resent"].sum() > 0

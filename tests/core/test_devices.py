@@ -113,15 +113,15 @@ def test_a_late_import_is_reported_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "late"),
+    ("settings", "late"),
     [
         ({"JAX_NUM_CPU_DEVICES": "1"}, True),
         ({"JAX_NUM_CPU_DEVICES": "1", "XLA_FLAGS": BACKEND}, False),
     ],
 )
-def test_the_users_settings_are_not_reported_as_missing(tmp_path, told, late):
+def test_the_users_settings_are_not_reported_as_missing(tmp_path, settings, late):
     said = python(
-        f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, "-W", "always", **told
+        f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, "-W", "always", **settings
     ).stderr
     assert ("with a pool of threads for every step" in said) == late
     assert "one device for all cores" not in said

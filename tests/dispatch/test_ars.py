@@ -54,11 +54,11 @@ def view_of(placement: AbstractPlacement, nodes: int, *, first=0, runs=1, waitin
     at = jnp.broadcast_to(jnp.asarray([*waiting, 0], jnp.uint32)[:, None], (len(waiting) + 1, runs))
     working = jnp.broadcast_to(jnp.reshape(jnp.asarray(busy, bool), (-1, 1)), (nodes, runs))
     left = jnp.broadcast_to(jnp.reshape(jnp.asarray(falls_free, jnp.float32), (-1, 1)), (nodes, runs))
-    place = Location(None, jnp.full((1, runs), first, jnp.int32))
-    places = Location(None, jnp.zeros(at.shape, jnp.int32))
+    location = Location(None, jnp.full((1, runs), first, jnp.int32))
+    locations = Location(None, jnp.zeros(at.shape, jnp.int32))
     bricks = Grouping((1,) * nodes)
     word = jnp.zeros((1, runs), jnp.uint32)
-    return View(at, places, working, left, ~working, place, placement, bricks, not_called, not_called, word)
+    return View(at, locations, working, left, ~working, location, placement, bricks, not_called, not_called, word)
 
 
 def initial(dispatch: ARS, nodes: int, runs: int = 1):
@@ -292,7 +292,7 @@ def admitted(dispatch, private, request: Requests, view: View, slot: int):
     mask, private = routed(dispatch, private, request, view)
     into = jnp.arange(SLOTS)[:, None] == slot
     event = RequestAdmitted(
-        into, jnp.ones((1, 1), bool), request, view.placement, view.place, mask, None, jnp.zeros((1, 1))
+        into, jnp.ones((1, 1), bool), request, view.placement, view.location, mask, None, jnp.zeros((1, 1))
     )
     return parts_of(mask), dispatch.on_admitted(private, event)
 
@@ -359,7 +359,7 @@ def test_a_slow_node_gets_the_share_of_its_speed():
         Replicas(3),
         ARS(clients=1, window=5.0),
         FCFS(),
-        condition=FaultSchedule(Slowdown(2, 0.5, 0, 10**6)),
+        faults=FaultSchedule(Slowdown(2, 0.5, 0, 10**6)),
         slots=16,
     )
     arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), 1.0), 20.0)
@@ -420,8 +420,10 @@ def test_exact_central_waits_for_nodes_that_are_free_soon():
     in 0.5 ms, but one request waits there."""
     central = Central((10e-3,) * 3, exact=True)
     view = view_of(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 0.5e-3])
-    for takes, expected in ((9e-3, 0), (12e-3, 1)):
-        now = view._replace(takes=lambda drive, takes=takes: jnp.full(drive.shape, takes, jnp.float32))
+    for access_time, expected in ((9e-3, 0), (12e-3, 1)):
+        now = view._replace(
+            access_time=lambda drive, access_time=access_time: jnp.full(drive.shape, access_time, jnp.float32)
+        )
         assert parts_of(routed(central, None, requests_for(), now)[0]) == [expected]
 
 
@@ -430,15 +432,15 @@ def test_central_counts_parity_with_its_data():
     takes 8 ms."""
     nodes, drive = (Node(3, raid5=True), Node(1)), ideal_drive(full_seek=8e-3, revolution=7e-3)
     layout = Segments(nodes, [Volume(1024, 512, parts=2)]).on(drive)
-    place = layout.locate(drive, requests_for(read=False))
+    location = layout.locate(drive, requests_for(read=False))
     data = jnp.zeros((1, 1), jnp.int32)
-    parity = layout.drive_of(layout.sibling(data, place), place)
-    assert layout.brick_of(parity)[0, 0] == 0 and layout.drive_of(data, place) != parity
+    parity = layout.drive_of(layout.sibling(data, location), location)
+    assert layout.brick_of(parity)[0, 0] == 0 and layout.drive_of(data, location) != parity
     central = Central((4e-3, 5e-3))
     for working, chosen in ((False, 0), (True, 1)):
         busy = (jnp.arange(4)[:, None] == parity) & working
-        view = view_of(layout, 4)._replace(place=place, places=place, bricks=Grouping((3, 1)), busy=busy)
-        node = [int(layout.brick_of(layout.drive_of(jnp.full((1, 1), part), place))[0, 0]) for part in range(2)]
+        view = view_of(layout, 4)._replace(location=location, locations=location, bricks=Grouping((3, 1)), busy=busy)
+        node = [int(layout.brick_of(layout.drive_of(jnp.full((1, 1), part), location))[0, 0]) for part in range(2)]
         [part] = parts_of(routed(central, None, requests_for(read=False), view)[0])
         assert node[part] == chosen
         [part] = parts_of(routed(central, None, requests_for(), view)[0])
@@ -451,16 +453,16 @@ def test_central_counts_the_queue_of_the_drive_with_the_part():
     layout = Bricks(Replicas(2), 2)
     waiting = jnp.asarray([[0b01], [0b01], [0b10], [0]], jnp.uint32)
     disk = jnp.asarray([[0], [0], [1], [0]], jnp.int32)
-    places = Inside(Location(None, jnp.zeros((4, 1), jnp.int32)), disk)
-    place = Inside(Location(None, jnp.zeros((1, 1), jnp.int32)), jnp.ones((1, 1), jnp.int32))
+    locations = Inside(Location(None, jnp.zeros((4, 1), jnp.int32)), disk)
+    location = Inside(Location(None, jnp.zeros((1, 1), jnp.int32)), jnp.ones((1, 1), jnp.int32))
     idle = jnp.zeros((4, 1), bool)
     still = jnp.zeros((4, 1), jnp.float32)
     of_two, word = Grouping((2, 2)), jnp.zeros((1, 1), jnp.uint32)
-    view = View(waiting, places, idle, still, ~idle, place, layout, of_two, not_called, not_called, word)
+    view = View(waiting, locations, idle, still, ~idle, location, layout, of_two, not_called, not_called, word)
     central = Central((5e-3, 5e-3))
     central.check(SystemFacts(bricks=2))
     assert parts_of(routed(central, None, requests_for(), view)[0]) == [0]
-    other = view._replace(place=place._replace(disk=jnp.zeros((1, 1), jnp.int32)))
+    other = view._replace(location=location._replace(disk=jnp.zeros((1, 1), jnp.int32)))
     assert parts_of(routed(central, None, requests_for(), other)[0]) == [1]
 
 

@@ -129,7 +129,7 @@ class Watched(AsManyAsNeeded):
     def route(self, private, request, entering, view):
         before, number, wrong = private
         routed, after = self.of.route(before, request, entering, view)
-        chosen = row_index(view.busy.shape[0], view.busy) == view.placement.drive_of(index_of(routed), view.place)
+        chosen = row_index(view.busy.shape[0], view.busy) == view.placement.drive_of(index_of(routed), view.location)
         reads = entering & request.read
         return routed, (after, number + reads, wrong + self.broken(before, after, chosen, view, reads))
 

@@ -34,7 +34,7 @@ def read(address_hash, is_read=True) -> Requests:
 def view_of(waiting, busy, home=0, first=0, copies=3) -> View:
     at = jnp.asarray(waiting, jnp.uint32)
     homes = jnp.broadcast_to(jnp.asarray(home, jnp.int32), at.shape)
-    place = Location(None, jnp.full(1, first, jnp.int32))
+    location = Location(None, jnp.full(1, first, jnp.int32))
     busy = jnp.asarray(busy)
     one_each, soon = Grouping((1,) * len(busy)), jnp.zeros(len(busy))
     return View(
@@ -43,7 +43,7 @@ def view_of(waiting, busy, home=0, first=0, copies=3) -> View:
         busy,
         soon,
         ~busy,
-        place,
+        location,
         Replicas(copies),
         one_each,
         lambda: soon,
@@ -117,8 +117,8 @@ def test_rounding_sends_no_address_to_a_drive_without_weight(summed, monkeypatch
     weights[0] = np.maximum(weights[0], 1e-3)
     dispatch = WeightedHashing(tuple(weights[:, None]))
     idle = jnp.zeros((drives, runs), bool)
-    place = Location(None, jnp.zeros((1, runs), jnp.int32))
-    view = view_of(jnp.zeros((1, runs)), idle, copies=drives)._replace(place=place)
+    location = Location(None, jnp.zeros((1, runs), jnp.int32))
+    view = view_of(jnp.zeros((1, runs)), idle, copies=drives)._replace(location=location)
     for back in (0, 1, 2, 3):
         # the hash has steps of 2^8
         address_hash = jnp.full((1, runs), 2**32 - 1 - back * 2**8, jnp.uint32)

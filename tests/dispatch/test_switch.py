@@ -28,9 +28,9 @@ FAILING = (DSPTF(1e-3, delivery=Lossy(0.3)), LARD(1.0, 2.0))
 STOPS = FaultSchedule(outage(1, 50, 150), outage(0, 200, 250), outage(2, 300, 350), timeout=0.02)
 
 
-def response_times(dispatch, condition, outstanding) -> dict[int, float]:
+def response_times(dispatch, faults, outstanding) -> dict[int, float]:
     """Response times of at least 400 requests by their numbers."""
-    system = System(DRIVE, Replicas(3), dispatch, SATF(), condition=condition, drives=3, slots=12)
+    system = System(DRIVE, Replicas(3), dispatch, SATF(), faults=faults, drives=3, slots=12)
     scenario = Scenario(system, ClosedLoop(REQUESTS, outstanding))
     log = execute(scenario, keys([3])[:, 0], 400, Record(log=ResponseLog())).log
     number, response = log.number.ravel(), log.response.ravel()
@@ -38,18 +38,18 @@ def response_times(dispatch, condition, outstanding) -> dict[int, float]:
 
 
 @pytest.mark.parametrize(
-    ("components", "condition", "outstanding"),
+    ("components", "faults", "outstanding"),
     [(COMPONENTS, None, 2), (FAILING, STOPS, 6)],
     ids=["all", "failing"],
 )
-def test_a_selected_dispatcher_acts_as_itself(components, condition, outstanding):
+def test_a_selected_dispatcher_acts_as_itself(components, faults, outstanding):
     """The structure compiles once; only the number differs. Two requests are outstanding, so that a brick may be
     idle."""
     chosen = [
-        response_times(DispatchSwitch(components, index), condition, outstanding) for index in range(len(components))
+        response_times(DispatchSwitch(components, index), faults, outstanding) for index in range(len(components))
     ]
     for index, component in enumerate(components):
-        alone = response_times(component, condition, outstanding)
+        alone = response_times(component, faults, outstanding)
         assert len(alone) >= 400
         assert chosen[index].keys() == alone.keys()
         # another program rounds differently: 1 us in 10 ms

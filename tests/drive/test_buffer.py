@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from jaxtyping import Array
 
 from storagekit.core.units import MS
-from storagekit.drive import Drive, drive_names, load_drive, load_electronics
+from storagekit.drive import Drive, drive_names, load_controller, load_drive
 from storagekit.drive.buffer import BufferRequest, BufferSegments, serve
-from storagekit.drive.buffer.stretch import stretch
+from storagekit.drive.buffer.fill import buffer_fill
 
 NARROW = [name for name in drive_names() if load_drive(name).capacity < 2**31]
 
@@ -33,7 +33,7 @@ def test_passed_sectors_agree_with_transfer_times(name, data):
     near = data.draw(st.lists(st.integers(-2000, 2000), min_size=16, max_size=16))
     sector = np.clip(int(shape.first_sector[zone]) + group + np.array(near), 0, drive.capacity - 1)
     count = np.array(data.draw(st.lists(st.integers(1, 3000), min_size=16, max_size=16)))
-    piece = stretch(shape, jnp.asarray(sector, jnp.int32))
+    piece = buffer_fill(shape, jnp.asarray(sector, jnp.int32))
     count = jnp.minimum(jnp.asarray(count, jnp.int32), piece.room)
     turns = piece.turns(count)
     takes = np.asarray(drive.locate(piece.sector, count).transfer) / float(drive.revolution)
@@ -48,7 +48,7 @@ class Served:
 
     def __init__(self, name: str, **buffer):
         """buffer: settings of its buffer that differ."""
-        known = load_electronics(name)
+        known = load_controller(name)
         self.segments = BufferSegments(load_drive(name), known._replace(buffer=known.buffer._replace(**buffer)))
         self.memory, self.now = self.segments.init(()), 0.0
         self.step = eqx.filter_jit(serve)
@@ -199,7 +199,7 @@ def test_data_that_was_read_may_be_discarded():
 
 def test_a_batch_equals_the_single_runs():
     """Three streams in a batch take the same times as each alone."""
-    segments = BufferSegments(load_drive("cheetah9lp"), load_electronics("cheetah9lp"))
+    segments = BufferSegments(load_drive("cheetah9lp"), load_controller("cheetah9lp"))
     random = np.random.default_rng(5)
     reads = random.random((40, 1, 3)) < 0.6
     sectors, counts = random.integers(0, 3000, (40, 1, 3)), random.integers(1, 40, (40, 1, 3))
@@ -225,9 +225,9 @@ def test_a_batch_equals_the_single_runs():
 
 
 def test_drives_that_are_not_modelled_are_rejected():
-    electronics = load_electronics("atlas10k")
+    controller = load_controller("atlas10k")
     assert_refused(
-        lambda: BufferSegments(load_drive("wd_hc570"), electronics), "at most 2147483647 sectors are possible"
+        lambda: BufferSegments(load_drive("wd_hc570"), controller), "at most 2147483647 sectors are possible"
     )
     small = Drive.from_datasheet(
         rpm=7200,
@@ -239,5 +239,5 @@ def test_drives_that_are_not_modelled_are_rejected():
         sector_bytes=4096,
     )
     assert_refused(
-        lambda: BufferSegments(small, electronics), "sectors of 4096 bytes: only sectors of 512 bytes are possible"
+        lambda: BufferSegments(small, controller), "sectors of 4096 bytes: only sectors of 512 bytes are possible"
     )

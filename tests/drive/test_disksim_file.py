@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.drive import drive_facts, drive_names, load_drive, load_electronics
+from storagekit.drive import drive_facts, drive_names, load_controller, load_drive
 
 # drives whose facts come from DiskSim
-MEASURED = [name for name in drive_names() if "electronics" in drive_facts(name)]
+MEASURED = [name for name in drive_names() if "controller" in drive_facts(name)]
 OVERHEADS = {
     "Read hit over. after read": "read_hit_after_read",
     "Read hit over. after write": "read_hit_after_write",
@@ -116,9 +116,9 @@ def model_text(facts: dict, seek: dict) -> str:
     return written("dm_disk", disk, "model")
 
 
-def disk_text(electronics: dict, scale: float = 1.0) -> str:
-    overheads, bus, buffer = (electronics[group] for group in ("overheads", "bus", "buffer"))
-    extra = electronics.get("extra_disconnect")
+def disk_text(controller: dict, scale: float = 1.0) -> str:
+    overheads, bus, buffer = (controller[group] for group in ("overheads", "bus", "buffer"))
+    extra = controller.get("extra_disconnect")
     values = {
         "Model": "source disk.model",
         "Time scale for overheads": scale,
@@ -154,8 +154,8 @@ def write(tmp_path, monkeypatch):
     def files(facts: dict, seek: dict = EXTRACTED, scale: float = 1.0) -> None:
         (tmp_path / "disk.model").write_text(model_text(facts, seek))
         (tmp_path / "disk.seek").write_text(curve_text(facts["seek_ms"]))
-        (tmp_path / "disk.diskspecs").write_text(disk_text(facts["electronics"], scale))
-        bus = facts["electronics"]["bus"]
+        (tmp_path / "disk.diskspecs").write_text(disk_text(facts["controller"], scale))
+        bus = facts["controller"]["bus"]
         times = {"Read block transfer time": bus["read_ms"], "Write block transfer time": bus["write_ms"]}
         buses = written("disksim_bus", times, "BUS1") + written("disksim_bus", dict.fromkeys(times, 0.0), "BUS0")
         (tmp_path / "disk.parv").write_text(f"{buses}\nsource disk.diskspecs\ninstantiate [ disk0 ] as disk\n")
@@ -187,7 +187,7 @@ def test_a_measured_drive_is_read_back(write, name):
         assert (drive.capacity, drive.cylinders, drive.heads) == (shipped.capacity, shipped.cylinders, shipped.heads)
         pairs = zip(jax.tree.leaves(drive), jax.tree.leaves(shipped), strict=True)
         assert all(np.array_equal(one, other) for one, other in pairs)
-    assert load_electronics("disk.parv") == load_electronics(name)
+    assert load_controller("disk.parv") == load_controller(name)
 
 
 def test_a_drive_has_the_name_of_its_block(write):
@@ -200,13 +200,13 @@ def test_the_bus_is_the_slowest_in_the_path(write, tmp_path):
     write(drive_facts("hp_c2247a"))
     path = tmp_path / "disk.diskspecs"
     path.write_text(path.read_text().replace("Bulk sector transfer time = 0.0", "Bulk sector transfer time = 0.18"))
-    assert load_electronics("disk.parv").bus[:2] == pytest.approx((0.18e-3, 0.18686e-3))
-    assert load_electronics(path).bus[:2] == pytest.approx((0.18e-3, 0.18e-3))
+    assert load_controller("disk.parv").bus[:2] == pytest.approx((0.18e-3, 0.18686e-3))
+    assert load_controller(path).bus[:2] == pytest.approx((0.18e-3, 0.18e-3))
 
 
 def test_all_overheads_except_two_are_scaled(write):
     write(drive_facts("hp_c2247a"), scale=2.0)
-    overheads, _, _, extra = load_electronics("disk.parv")
+    overheads, _, _, extra = load_controller("disk.parv")
     assert overheads.read_miss_after_read == pytest.approx(2 * 0.55821e-3) and overheads.least_seek == pytest.approx(
         0.6e-3
     )
@@ -358,7 +358,7 @@ def test_an_impossible_model_is_rejected(change, was, becomes, says):
 )
 def test_an_impossible_controller_is_rejected(change, was, becomes, says):
     change("disk.diskspecs", was, becomes)
-    assert_refused(lambda: load_electronics("disk.parv"), says)
+    assert_refused(lambda: load_controller("disk.parv"), says)
 
 
 @pytest.mark.parametrize(
@@ -371,13 +371,13 @@ def test_an_impossible_controller_is_rejected(change, was, becomes, says):
 )
 def test_common_features_may_be_off(change, label, off):
     change("disk.diskspecs", f"{label} = 1", f"{label} = 0")
-    was, is_now = load_electronics("dec_rz26").buffer, load_electronics("disk.parv").buffer
+    was, is_now = load_controller("dec_rz26").buffer, load_controller("disk.parv").buffer
     assert is_now == was._replace(**dict.fromkeys(off, 0))
 
 
 def test_data_that_was_read_may_be_discarded(change):
     change("disk.diskspecs", "over requested = 1", "over requested = -1")
-    was, is_now = load_electronics("dec_rz26").buffer, load_electronics("disk.parv").buffer
+    was, is_now = load_controller("dec_rz26").buffer, load_controller("disk.parv").buffer
     assert is_now == was._replace(discards_read=True)
 
 
@@ -398,14 +398,14 @@ def test_data_that_was_read_may_be_discarded(change):
 )
 def test_unsupported_buffer_settings_are_rejected(change, label, value):
     change("disk.diskspecs", "Extra write disconnect", f"{label} = {1 - bool(value)},\nExtra write disconnect")
-    assert load_electronics("disk.parv") == load_electronics("dec_rz26")
+    assert load_controller("disk.parv") == load_controller("dec_rz26")
     change("disk.diskspecs", "Extra write disconnect", f"{label} = {value},\nExtra write disconnect")
-    assert_refused(lambda: load_electronics("disk.parv"), rf"field '{re.escape(label)}' is {value}; give one of")
+    assert_refused(lambda: load_controller("disk.parv"), rf"field '{re.escape(label)}' is {value}; give one of")
 
 
 def test_water_marks_are_by_the_size_of_requests(change):
     change("disk.diskspecs", "reqsize = 1", "reqsize = 0", drive="hp_c2247a")
-    assert_refused(lambda: load_electronics("disk.parv"), "'Set watermark by reqsize' is 0; give one of 1")
+    assert_refused(lambda: load_controller("disk.parv"), "'Set watermark by reqsize' is 0; give one of 1")
 
 
 @pytest.mark.parametrize(
@@ -434,4 +434,4 @@ def test_an_impossible_seek_curve_is_rejected(write, tmp_path, curve, says):
 
 def test_a_model_alone_has_no_controller(write):
     write(drive_facts("dec_rz26"))
-    assert_refused(lambda: load_electronics("disk.model"), "'disk.model': its controller, bus and buffer are unknown")
+    assert_refused(lambda: load_controller("disk.model"), "'disk.model': its controller, bus and buffer are unknown")

@@ -26,10 +26,10 @@ from storagekit.drive import (
     drive_names,
     facts_of,
     ideal_drive,
+    load_controller,
     load_drive,
-    load_electronics,
 )
-from storagekit.drive.electronics import electronics as given_electronics
+from storagekit.drive.controller import controller as given_controller
 from storagekit.drive.seek import mean_seek as mean_over_cylinders
 from storagekit.engine import Scenario, System
 from storagekit.placement import Replicas
@@ -341,10 +341,10 @@ def test_a_file_nested_100_000_deep_is_refused(tmp_path, suffix, opens, closes):
     assert_refused(lambda: load_drive(path), r"drive file .*deep.*: nested too deeply")
 
 
-def test_deeply_nested_electronics_are_rejected(tmp_path, facts):
+def test_a_deeply_nested_controller_is_rejected(tmp_path, facts):
     path = tmp_path / "deep.json"
-    path.write_text(json.dumps(facts | {"electronics": 0}).replace(": 0}", ": " + "[" * 900 + "]" * 900 + "}"))
-    assert_refused(lambda: load_electronics(path), "field 'electronics' is .*; it must be an object")
+    path.write_text(json.dumps(facts | {"controller": 0}).replace(": 0}", ": " + "[" * 900 + "]" * 900 + "}"))
+    assert_refused(lambda: load_controller(path), "field 'controller' is .*; it must be an object")
 
 
 def nested(deep: int) -> list:
@@ -375,11 +375,9 @@ def test_facts_alone_that_contain_themselves_are_refused(facts):
     assert_refused(lambda: drive_from_facts(endless()[1], "x.json"), "field 'rpm' is missing")
     with pytest.raises(InputError, match="field 'zones' is unknown"):
         drive_from_sheet(endless()[1], "x.json")
-    name, electronics = facts | {"name": nested(100_000)}, {"bus": endless()[1]}
+    name, controller = facts | {"name": nested(100_000)}, {"bus": endless()[1]}
     assert_refused(lambda: drive_from_facts(name, "x.json"), "field 'name': given .*; give text")
-    assert_refused(
-        lambda: given_electronics(electronics | {"overheads": {}}, "x.json"), "bus: field 'zones' is unknown"
-    )
+    assert_refused(lambda: given_controller(controller | {"overheads": {}}, "x.json"), "bus: field 'zones' is unknown")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from storagekit.drive import (
     load_drive,
 )
 from storagekit.drive.mixed import OfKind
-from storagekit.drive.picked import Picked
+from storagekit.drive.selected import Selected
 
 ATLAS, IDEAL, SERVER = load_drive("atlas10k"), ideal_drive(full_seek=8e-3, revolution=7e-3), RateServer(1000)
 BUFFERED = load_buffered("atlas10k")
@@ -68,7 +68,7 @@ def shapes(result) -> set[tuple[int, ...]]:
 def test_every_component_is_tested():
     kinds = {type(one) for one in MECHANICS.values()} | {type(one) for one in DRIVES.values()}
     declared = components(AbstractMechanics) | components(AbstractLayout)
-    assert {Slowed, OfKind, Picked, Mixed} <= declared <= kinds
+    assert {Slowed, OfKind, Selected, Mixed} <= declared <= kinds
 
 
 def components(contract: type) -> set[type]:

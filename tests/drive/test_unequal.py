@@ -124,7 +124,7 @@ NESTED = Mixed((Mixed(DRIVES, (1, 0, 2, 2)), DRIVES[0]), (0, 0, 1, 0))
 EACH_RUN = Mixed(DRIVES, np.random.default_rng(8).integers(0, 3, (4, 1, COUNT)))
 
 
-@pytest.mark.parametrize("drive", [ATLAS, APART.members[0], MIXED, APART, NESTED, EACH_RUN])
+@pytest.mark.parametrize("drive", [ATLAS, APART.drives[0], MIXED, APART, NESTED, EACH_RUN])
 def test_locating_a_request_on_one_drive_agrees_with_locating_on_all(drive):
     """Each row and batch element is for a different drive. The location agrees with `locate` of that drive."""
     columns_of = [columns(smallest, 20 + row) for row in range(3)]

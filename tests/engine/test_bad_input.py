@@ -120,7 +120,7 @@ WORDS, SECONDS = (
         ),
         (lambda: System(SERVER, 2, Hashing(), FCFS()), "a system's placement: given 2; give a placement, such as"),
         (lambda: system(cache=LRU), "a system's cache: given the class LRU; give its result"),
-        (lambda: system(condition=Slowdown(0, 0.5)), "a system's condition: given Slowdown of storagekit.faults; give"),
+        (lambda: system(faults=Slowdown(0, 0.5)), "a system's faults: given Slowdown of storagekit.faults; give"),
         (lambda: FaultSchedule(0), "slowdown of a fault schedule: given 0; give a Slowdown"),
         (
             lambda: Scenario(ClosedLoop(READS, 4), system()),

@@ -10,7 +10,7 @@ from helpers import assert_refused, responses, slow_but
 
 import storagekit as sk
 from storagekit.core.units import MS
-from storagekit.drive import drive_names, known_electronics, load_buffered, load_drive
+from storagekit.drive import drive_names, known_controller, load_buffered, load_drive
 from storagekit.drive.buffer import Faster
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule
@@ -18,7 +18,7 @@ from storagekit.faults.schedule import Slowdown
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 
-KNOWN = [name for name in drive_names() if known_electronics(name)]
+KNOWN = [name for name in drive_names() if known_controller(name)]
 # Limits in sectors for drives that read the tail of a request first. Longer requests mostly span two tracks, where the
 # drive does not read in this order.
 ONE_TRACK = {"dec_rz26": 8, "atlas10k": 16}
@@ -127,7 +127,7 @@ def test_settings_that_are_not_modelled_with_buffers_raise():
     node_with_parity = sk.placement.Segments([sk.placement.Node(4, True)], [sk.placement.Volume(2**14, 2**12, 1)])
     refused = {
         "DSPTF": lambda: System(drive, pair, sk.dispatch.DSPTF(50e-6), satf),
-        "slower": lambda: System(drive, pair, hashing, satf, condition=FaultSchedule(Slowdown(0, 0.5))),
+        "slower": lambda: System(drive, pair, hashing, satf, faults=FaultSchedule(Slowdown(0, 0.5))),
         "replicas": lambda: System(drive, sk.placement.SRMirror(1, 2), hashing, satf),
         "parity": lambda: System(drive, node_with_parity, hashing, satf),
         "delayed": lambda: System(drive, pair, hashing, satf, sk.write.Background(64)),

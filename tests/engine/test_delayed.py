@@ -253,7 +253,7 @@ def waits_at(state: State, drive: int, placement: SRMirror) -> bool:
     """Return whether the drive could serve a foreground request instead of the delayed copy that it has just chosen."""
     private = state.write
     each, copies = int(placement.replicas), int(placement.parts)
-    copy = drive - state.slots.place.home
+    copy = drive - state.slots.location.home
     at = np.clip(copy, 0, copies - 1).astype(np.uint32)
     usable = private.replicas >> (at * np.uint32(each)) & np.uint32(2**each - 1)
     request_waits = (copy >= 0) & (copy < copies) & (state.slots.waiting >> at & 1 == 1) & (usable != 0)
@@ -271,7 +271,7 @@ def chosen_late(state: State, drive: int, number: int, placement: SRMirror) -> L
     """Describe the delayed copy of a write that a drive has just chosen."""
     rows = state.write.table.in_use()
     each, copies = int(placement.replicas), int(placement.parts)
-    copy = drive - rows.place.home
+    copy = drive - rows.location.home
     at = np.clip(copy, 0, copies - 1).astype(np.uint32)
     here = (copy >= 0) & (copy < copies) & (rows.left >> (at * np.uint32(each)) & np.uint32(2**each - 1) != 0)
     moved = rows.order <= int(state.write.moved[0])
@@ -423,5 +423,5 @@ def test_the_table_of_a_batch_element_equals_the_table_of_its_single_run():
     alone = pending(state, past.placement)
     batch = jax.tree.map(lambda leaf: np.stack([np.zeros_like(leaf), leaf], axis=-1), state)
     assert len(alone.number) > 2 and np.all(np.diff(alone.order[alone.order > 0]) > 0)
-    for ours, theirs in zip(alone, pending(batch, past.placement, lane=1), strict=True):
+    for ours, theirs in zip(alone, pending(batch, past.placement, run=1), strict=True):
         np.testing.assert_array_equal(ours, theirs)

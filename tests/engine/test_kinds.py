@@ -33,8 +33,8 @@ def separate(drive: Drive) -> Separate:
     return Separate(**{field.name: getattr(drive, field.name) for field in dataclasses.fields(drive)})
 
 
-def satf(drive, condition=None) -> System:
-    return System(drive, Declustered(BRICKS, copies=2), Hashing(), SATF(), AllCopies(), condition=condition, slots=16)
+def satf(drive, faults=None) -> System:
+    return System(drive, Declustered(BRICKS, copies=2), Hashing(), SATF(), AllCopies(), faults=faults, slots=16)
 
 
 SYSTEMS = {

@@ -183,11 +183,11 @@ WORDS = st.integers(0, 2**32 - 1)
 @given(word=WORDS, finer=WORDS, limit=st.integers(1, 2**52 - 1))
 def test_a_random_location_is_below_its_limit_and_in_proportion_to_its_word(word, finer, limit):
     with addressed(True):
-        place = int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.asarray(limit, int)))
+        position = int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.asarray(limit, int)))
     exact = (word * 2**32 + finer) * limit // 2**64
-    assert 0 <= place < limit
+    assert 0 <= position < limit
     # The function uses 53 bits of the words.
-    assert abs(place - exact) <= 1 + limit // 2**50
+    assert abs(position - exact) <= 1 + limit // 2**50
 
 
 @settings(max_examples=100, derandomize=True)
@@ -202,11 +202,11 @@ def test_both_functions_find_the_same_of_few_locations(word, finer, limit):
 
 def test_random_addresses_vary_over_the_range_and_in_the_lowest_bits():
     """Check means of 20,000 locations within four standard errors: of the location, and of its remainder modulo 1,000."""
-    count, places = 20_000, NEARLINE.capacity // 8
+    count, positions = 20_000, NEARLINE.capacity // 8
     key = np.array([[3], [7]], np.uint32)
     with addressed(True):
         drawn = REQUESTS.draw(NEARLINE.capacity, jnp.asarray(key), jnp.zeros((1, 1), jnp.int32), count)
-        place = np.asarray(drawn.sector).ravel() // 8
-    for value, most in ((place, places), (place % 1000, 1000)):
+        position = np.asarray(drawn.sector).ravel() // 8
+    for value, most in ((position, positions), (position % 1000, 1000)):
         assert abs(value.mean() / most - 0.5) < 4 / np.sqrt(12 * count)
-    assert place.max() < places and len(np.unique(place)) > count - 5
+    assert position.max() < positions and len(np.unique(position)) > count - 5

@@ -194,7 +194,7 @@ def test_the_lower_slot_wins_when_two_requests_come_under_the_head_together(unfo
     """
     spindle = ideal_drive(full_seek=1.8 * MS, revolution=10 * MS, cylinders=10, sectors_per_track=100)
     pairs = list(itertools.permutations((1, 2, 4, 7), 2))
-    sector = [place for b, c in pairs for place in (30, 100 * b + 50, 100 * c + 50)]
+    sector = [sector_number for b, c in pairs for sector_number in (30, 100 * b + 50, 100 * c + 50)]
     times = np.repeat(np.arange(len(pairs)) * 100 * MS, 3)
     system = System(spindle, Replicas(1), Hashing(), SATF(), drives=1, slots=3)
     _, reports = unfold(Scenario(system, recorded(times, sector=sector)), phase=[0.0])

@@ -23,9 +23,9 @@ SERVER = RateServer(1000)  # a sector takes 1 ms
 SPINDLE = ideal_drive(full_seek=2 * MS, revolution=10 * MS, cylinders=2, sectors_per_track=100)
 
 
-def pair(dispatch, condition, completion=None, drive=SERVER, **more) -> System:
+def pair(dispatch, faults, completion=None, drive=SERVER, **more) -> System:
     return System(
-        drive, Replicas(2), dispatch, FCFS(), completion or Immediate(), condition=condition, drives=2, slots=8, **more
+        drive, Replicas(2), dispatch, FCFS(), completion or Immediate(), faults=faults, drives=2, slots=8, **more
     )
 
 
@@ -41,7 +41,7 @@ def test_half_the_speed(unfold, recorded, seeking, turning, parts):
     """
     arrivals = recorded([0], sector=[100])
     slow = FaultSchedule(Slowdown(0, 0.5), seeking=seeking, turning=turning)
-    system = System(SPINDLE, Replicas(1), Hashing(), SATF(), condition=slow, drives=1, slots=2)
+    system = System(SPINDLE, Replicas(1), Hashing(), SATF(), faults=slow, drives=1, slots=2)
     _, reports = unfold(Scenario(system, arrivals), phase=np.zeros(1))
     served = reports.number.ravel() >= 0
     found = [part.ravel()[served][0] / MS for part in (reports.seek, reports.rotation, reports.transfer)]
@@ -135,7 +135,7 @@ def test_a_read_of_several_bricks_is_sent_again_if_one_of_them_is_down(
     """
     arrivals = recorded(np.array([0, 100, 200]) * MS, sectors=20)
     fails = FaultSchedule(outage(targets[1], 1), timeout=20 * MS, detection=detection)
-    system = System(SERVER, Coded(2, 3), dispatch, FCFS(), condition=fails, slots=8)
+    system = System(SERVER, Coded(2, 3), dispatch, FCFS(), faults=fails, slots=8)
     tally, reports = unfold(Scenario(system, arrivals))
     assert responses(reports) == pytest.approx(dict(enumerate(expected)), abs=1e-3)
     assert tally.resent.tolist() == [resent]
@@ -175,7 +175,7 @@ def test_a_client_waits_only_for_the_outages_that_concern_its_request(unfold, re
     times, hashes = [0, 10, 200, 300, 310, 320], [2, 2, 0, 2, 0, 1]
     arrivals = recorded(np.array(times) * MS, sectors=10, address_hash=hashes)
     fails = FaultSchedule(outage(0, 1), outage(1, 3), timeout=500 * MS, detection=50 * MS)
-    system = System(SERVER, Replicas(3), Hashing(), FCFS(), condition=fails, drives=3, slots=8)
+    system = System(SERVER, Replicas(3), Hashing(), FCFS(), faults=fails, drives=3, slots=8)
     tally, reports = unfold(Scenario(system, arrivals))
     assert responses(reports) == pytest.approx({0: 10, 1: 10, 2: 10, 3: 10, 4: 10, 5: 40}, abs=1e-3)
     assert tally.resent.tolist() == [1]
@@ -185,7 +185,7 @@ def test_a_request_that_waits_for_a_slot_is_not_counted_as_sent_again(unfold, re
     """Brick 0 stops when read 0 arrives, which is lost and sent again at once. The others are sent to brick 1."""
     arrivals = recorded(np.arange(3) * MS, sectors=10)
     system = System(
-        SERVER, Replicas(2), Hashing(), FCFS(), condition=FaultSchedule(outage(0), detection=0.0), drives=2, slots=1
+        SERVER, Replicas(2), Hashing(), FCFS(), faults=FaultSchedule(outage(0), detection=0.0), drives=2, slots=1
     )
     tally, reports = unfold(Scenario(system, arrivals))
     assert responses(reports) == pytest.approx({0: 10, 1: 19, 2: 28}, abs=1e-3)
@@ -197,9 +197,9 @@ def test_no_read_of_four_of_six_fragments_waits_once_an_outage_is_detected(dispa
     """One of six bricks is down from the start. With detection at once, no read waits for the time-out of 1 s."""
 
     def system(detection):
-        condition = FaultSchedule(outage(0), detection=detection)
+        faults = FaultSchedule(outage(0), detection=detection)
         arrivals = PoissonArrivals(RandomRequests(FixedSize(4 * 512), 1.0), 20.0)
-        return Scenario(System(SERVER, Coded(4, 6), dispatch, FCFS(), condition=condition, slots=32), arrivals)
+        return Scenario(System(SERVER, Coded(4, 6), dispatch, FCFS(), faults=faults, slots=32), arrivals)
 
     found = sweep(system, {"detection": [np.inf, 0.0]}, seeds=2, requests=500).response_quantile.sel(quantile=0.99)
     never, at_once = found.transpose("detection", ...)
@@ -301,13 +301,13 @@ def test_a_brick_returns_with_an_empty_cache(unfold, recorded):
         (lambda: pair(Hashing(), FaultSchedule(), drive=Mixed([SERVER], (0,))), "1 numbers for 2 bricks"),
     ],
 )
-def test_impossible_conditions_raise(build, message):
+def test_impossible_faults_raise(build, message):
     assert_refused(build, message)
 
 
 def test_a_permanent_slowdown_lasts_to_the_last_request_number():
     """A sector takes 1 ms, and 2 ms on a slow brick. A run beyond the last request number raises."""
-    system = System(SERVER, Replicas(1), Hashing(), FCFS(), condition=FaultSchedule(Slowdown(0, 0.5)), slots=2)
+    system = System(SERVER, Replicas(1), Hashing(), FCFS(), faults=FaultSchedule(Slowdown(0, 0.5)), slots=2)
     loop = Scenario(system, ClosedLoop(RandomRequests(FixedSize(512), 1.0), 1))
     runner = Runner(loop, keys([0])[:, 0], Record(log=ResponseLog()))
     last = MOST_WHOLE - CHUNK

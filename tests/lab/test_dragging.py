@@ -18,14 +18,14 @@ DRAGGED = {
 
 @pytest.mark.parametrize("name", DRAGGED)
 def test_another_number_compiles_nothing_and_keeps_the_chart(name, caplog):
-    board = page(name).board()
-    values = {known: control.meaning(control.widget().value) for known, control in board.controls.items()}
-    first = board.shown(values)
+    dashboard = page(name).dashboard()
+    values = {known: control.meaning(control.widget().value) for known, control in dashboard.controls.items()}
+    first = dashboard.shown(values)
     assert first.possible
     with jax.log_compiles(), caplog.at_level("WARNING"):
         for known, numbers in DRAGGED[name].items():
             for number in numbers:
-                shown = board.shown(values | {known: number})
+                shown = dashboard.shown(values | {known: number})
                 assert shown.possible and shown.spec == first.spec, shown.said
     assert not [one.getMessage() for one in caplog.records if "Compiling" in one.getMessage()]
 

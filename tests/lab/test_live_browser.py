@@ -1,4 +1,4 @@
-"""Run, drag and read pages in JupyterLab, and exported boards, in a real browser."""
+"""Run, drag and read pages in JupyterLab, and exported dashboards, in a real browser."""
 
 import os
 import time
@@ -8,13 +8,13 @@ import pytest
 from browsing import keep, running_lab
 
 from storagekit import lab
-from storagekit.charts import Board, export
+from storagekit.charts import Dashboard, export
 
 pytestmark = pytest.mark.browser
 
 # time limits in ms for the first answer and the next ones, generous enough for a busy machine
 _FIRST, _NEXT = 180_000, 30_000
-# notebooks, and a slider of the first board of each
+# notebooks, and a slider of the first dashboard of each
 PAGES = {
     "lay_out_an_array": "Reads (%)",
     "choose_a_protocol": "Reads (%)",
@@ -55,7 +55,7 @@ def test_a_page_runs_and_reacts_to_a_drag(jupyterlab, tab, page, record_property
     tab.get_by_role("menuitem", name="Run", exact=True).click()
     tab.get_by_text("Run All Cells", exact=True).click()
     tab.wait_for_selector(".sk-said table", timeout=_FIRST)
-    # every cell has run, and every board shows its result
+    # every cell has run, and every dashboard shows its result
     tab.wait_for_function(
         "() => !document.body.innerText.includes('computing ...') && "
         "![...document.querySelectorAll('.jp-InputPrompt')].some(one => one.innerText.includes('*'))",
@@ -68,26 +68,26 @@ def test_a_page_runs_and_reacts_to_a_drag(jupyterlab, tab, page, record_property
     record_property("seconds", seconds)
     keep(tab, page)
     assert not tab.locator("[data-mime-type='application/vnd.jupyter.stderr']").count()
-    assert "This board failed" not in tab.locator("body").inner_text()
+    assert "This dashboard failed" not in tab.locator("body").inner_text()
     # a label that is cut off is narrower than its text
     cut = "labels => labels.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"
     assert tab.locator(".widget-label").evaluate_all(cut) == []
     assert not tab.problems
 
 
-def few(board: Board, kept: int) -> Board:
-    """Return the board with a few values of its first `kept` controls, and the start value of each other one."""
+def few(dashboard: Dashboard, kept: int) -> Dashboard:
+    """Return the dashboard with a few values of its first `kept` controls, and the start value of each other one."""
     controls = {
-        name: one if place < kept else replace(one, few=[one.stops()[one.first()][0 if hasattr(one, "options") else 1]])
-        for place, (name, one) in enumerate(board.controls.items())
+        name: one if index < kept else replace(one, few=[one.stops()[one.first()][0 if hasattr(one, "options") else 1]])
+        for index, (name, one) in enumerate(dashboard.controls.items())
     }
-    return replace(board, controls=controls)
+    return replace(dashboard, controls=controls)
 
 
 @pytest.mark.parametrize("name", ["array", "fair"])
-def test_an_exported_board_works_from_a_file_without_a_network(tab, tmp_path, name):
+def test_an_exported_dashboard_works_from_a_file_without_a_network(tab, tmp_path, name):
     page = lab.page(name)
-    file = export(few(page.board(), 2), tmp_path / f"{name}.html", title=page.title, lead=page.lead)
+    file = export(few(page.dashboard(), 2), tmp_path / f"{name}.html", title=page.title, lead=page.lead)
     tab.goto(file.as_uri())
     tab.wait_for_selector("#chart svg")
     assert tab.locator("h1").inner_text() == page.title

@@ -46,7 +46,7 @@ PARAMETERS = {
     "last_millisecond": {"outstanding": 8, "rate": 5.0, "runs": 2, "requests": 500},
 }
 # pages whose charts do not change with a slider
-WITHOUT_BOARD = {"last_millisecond"}
+WITHOUT_DASHBOARD = {"last_millisecond"}
 # limit in seconds from the first cell to the last
 MOST = 60
 
@@ -77,10 +77,10 @@ def run(page: str, tmp_path) -> None:
     assert len(tagged(notebook, "injected-parameters")) == 1
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output.get("name") == "stderr"]
-    # a board that fails reports it in place of its text
+    # a dashboard that fails reports it in place of its text
     states = json.dumps(notebook["metadata"].get("widgets", {}))
-    assert ("Drawing" in states) == (page not in WITHOUT_BOARD)
-    assert "This board failed" not in states and "Not possible" not in states
+    assert ("Drawing" in states) == (page not in WITHOUT_DASHBOARD)
+    assert "This dashboard failed" not in states and "Not possible" not in states
 
 
 def test_the_tour_runs(tmp_path):

@@ -19,19 +19,19 @@ SPC = b"0,1000,4096,r,0.1\n0,5000,8192,w,0.3\n1,200,4096,r,0.4\n0,9000,4096,r,1.
 
 
 def test_a_dropped_file_is_read_like_a_file_on_disk():
-    upload = trace.board().controls["asked"]
+    upload = trace.dashboard().controls["asked"]
     assert upload.meaning(()) == trace.path_of()
     dropped = upload.meaning(({"name": "mine.spc", "content": memoryview(SPC)},))
     answer = trace.advised(dropped, mechanical(NEARLINE), disks=4)
     assert answer.found.requests == 4 and answer.found.read_share == 0.75
-    text = str(trace.told(answer))
+    text = str(trace.summary(answer))
     assert "mine.spc (spc): 4 requests" in text and "75% reads" in text
 
 
 def test_a_dropped_file_that_is_no_trace_is_reported_by_its_name():
-    board = trace.board()
-    values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
-    shown = board.shown(values | {"asked": trace.File("notes.txt", b"hello")})
+    dashboard = trace.dashboard()
+    values = {name: control.meaning(control.widget().value) for name, control in dashboard.controls.items()}
+    shown = dashboard.shown(values | {"asked": trace.File("notes.txt", b"hello")})
     assert not shown.possible and "Notes.txt has none of the formats" in shown.said and "/tmp" not in shown.said
 
 
@@ -45,7 +45,7 @@ def test_the_chart_has_every_request_once():
 
 
 def test_a_rate_that_no_scheme_serves_is_reported_as_overload():
-    text = str(trace.told(trace.advised(trace.path_of(), mechanical(NEARLINE), disks=4, scale=50)))
+    text = str(trace.summary(trace.advised(trace.path_of(), mechanical(NEARLINE), disks=4, scale=50)))
     assert text.startswith("No scheme of these drives sustains") and "overloaded" in text
 
 
@@ -57,7 +57,7 @@ def test_a_typed_drive_is_described_in_the_terms_of_a_data_sheet():
     least = yours.figures.average_seek + yours.figures.revolution / 2
     assert yours.reads["SATF"][0] == pytest.approx(1 / least, rel=0.02)
     assert np.all(np.diff(yours.reads["SATF"][1:]) > 0)
-    shown = own_drive.board().shown({"yours": "rpm=7200", "other": "cheetah9lp"})
+    shown = own_drive.dashboard().shown({"yours": "rpm=7200", "other": "cheetah9lp"})
     assert not shown.possible and "seek is missing" in shown.said
 
 

@@ -1,4 +1,4 @@
-"""Boards of the lab show the results of the planner and the engine, and another number compiles nothing."""
+"""Dashboards of the lab show the results of the planner and the engine, and another number compiles nothing."""
 
 import itertools
 from math import prod
@@ -7,7 +7,7 @@ import jax
 import pytest
 
 from storagekit import lab
-from storagekit.charts import Board, Slider
+from storagekit.charts import Dashboard, Slider
 from storagekit.charts.live.exported import MOST
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB
@@ -21,29 +21,29 @@ NEARLINE = next(iter(KNOWN))
 CLOSED = {"array": array, "failure": failure, "sr_array": sr_array, "fair": fair, "bound": bound}
 
 
-def begun(board: Board) -> dict:
+def begun(dashboard: Dashboard) -> dict:
     """Return the start values of the controls."""
-    return {name: control.stops()[control.first()][1] for name, control in board.controls.items()}
+    return {name: control.stops()[control.first()][1] for name, control in dashboard.controls.items()}
 
 
 @pytest.mark.parametrize("name", CLOSED)
-def test_a_board_works_at_its_start_values_and_keeps_its_chart_for_all_others(name):
-    board = lab.page(name).board()
-    begin = begun(board)
-    first = board.shown(begin)
+def test_a_dashboard_works_at_its_start_values_and_keeps_its_chart_for_all_others(name):
+    dashboard = lab.page(name).dashboard()
+    begin = begun(dashboard)
+    first = dashboard.shown(begin)
     assert first.possible, first.said
-    for control, one in board.controls.items():
+    for control, one in dashboard.controls.items():
         ends = [one.low, one.high] if isinstance(one, Slider) else [value for _, value in one.stops()]
         for value in ends:
-            shown = board.shown(begin | {control: value})
-            assert "This board failed" not in shown.said
+            shown = dashboard.shown(begin | {control: value})
+            assert "This dashboard failed" not in shown.said
             assert shown.spec in (None, first.spec)
 
 
 @pytest.mark.parametrize("name", lab.PAGES)
 def test_an_exported_page_can_show_every_choice(name):
-    board = lab.page(name).board()
-    assert prod(len(one.stops()) for one in board.controls.values()) <= MOST
+    dashboard = lab.page(name).dashboard()
+    assert prod(len(one.stops()) for one in dashboard.controls.values()) <= MOST
 
 
 def test_an_unknown_page_raises():
@@ -52,12 +52,12 @@ def test_an_unknown_page_raises():
 
 
 def test_the_array_page_shows_the_planners_result():
-    board = lab.page("array").board()
-    values = begun(board) | {"disks": 16, "data": 20, "read_share": 40, "rate": 300, "tolerate": 2, "size": 16}
+    dashboard = lab.page("array").dashboard()
+    values = begun(dashboard) | {"disks": 16, "data": 20, "read_share": 40, "rate": 300, "tolerate": 2, "size": 16}
     drive = drive_of(NEARLINE)
     data = 0.2 * 16 * float(drive.capacity) * 512
     planned = schemes(drive, 16, data=data, size=16 * KB, read_share=0.4, rate=300, tolerate=2)
-    shown = board.shown(values)
+    shown = dashboard.shown(values)
     rows = shown.data["rows"]
     assert [row["name"] for row in rows] == [one.name for one in planned.ranking[: len(rows)]]
     assert [row["mean"] for row in rows] == pytest.approx([1e3 * one.mean for one in planned.ranking[: len(rows)]])
@@ -65,36 +65,36 @@ def test_the_array_page_shows_the_planners_result():
 
 
 def test_the_failure_page_shows_the_planners_result():
-    board = lab.page("failure").board()
-    values = begun(board) | {"disks": 12, "data": 20, "rate": 300, "tolerate": 1, "rebuild": 15, "afr": 2}
+    dashboard = lab.page("failure").dashboard()
+    values = begun(dashboard) | {"disks": 12, "data": 20, "rate": 300, "tolerate": 1, "rebuild": 15, "afr": 2}
     drive = drive_of(NEARLINE)
     data = 0.2 * 12 * float(drive.capacity) * 512
     planned = schemes(drive, 12, data=data, size=64 * KB, read_share=0.8, rate=300, tolerate=1)
     after, durable = planned.after_failure(15e6), planned.durability(Failures(0.02), rebuild_rate=15e6)
-    rows = board.shown(values).data["rows"]
+    rows = dashboard.shown(values).data["rows"]
     assert [row["name"] for row in rows] == [one.name for one in after.ranking[: len(rows)]]
     assert [row["p99"] for row in rows] == pytest.approx(
         [1e3 * one.rebuilding_mean for one in after.ranking[: len(rows)]]
     )
     nines = {one.name: one.nines for one in durable.ranking}
     assert [row["nines"] for row in rows] == pytest.approx([nines[row["name"]] for row in rows])
-    fast = board.shown(values | {"rebuild": 200})
+    fast = dashboard.shown(values | {"rebuild": 200})
     assert "No scheme can be rebuilt at this rate" in fast.said and fast.possible
 
 
 def test_only_the_chosen_load_counts():
-    board = lab.page("array").board()
-    kept = begun(board) | {"load": "keeps requests outstanding"}
-    rows = board.shown(kept | {"outstanding": 64}).data["rows"]
-    assert rows != board.shown(kept | {"outstanding": 8}).data["rows"]
-    assert rows == board.shown(kept | {"outstanding": 64, "rate": 2000}).data["rows"]
+    dashboard = lab.page("array").dashboard()
+    kept = begun(dashboard) | {"load": "keeps requests outstanding"}
+    rows = dashboard.shown(kept | {"outstanding": 64}).data["rows"]
+    assert rows != dashboard.shown(kept | {"outstanding": 8}).data["rows"]
+    assert rows == dashboard.shown(kept | {"outstanding": 64, "rate": 2000}).data["rows"]
     # no formula gives the 99th percentile
     assert all(row["p99"] is None for row in rows)
 
 
 def test_more_data_than_capacity_is_reported_on_the_page():
-    board = lab.page("array").board()
-    shown = board.shown(begun(board) | {"data": 80, "tolerate": 2, "disks": 6})
+    dashboard = lab.page("array").dashboard()
+    shown = dashboard.shown(begun(dashboard) | {"data": 80, "tolerate": 2, "disks": 6})
     assert not shown.possible and "capacity" in shown.said and shown.spec is None
 
 
@@ -128,10 +128,10 @@ def test_the_bound_and_the_limits_of_streams_are_shown():
 
 @pytest.mark.slow
 def test_nodes_of_several_speeds_have_a_row_for_each_protocol_and_name_the_fastest():
-    board = lab.page("adaptive").board()
-    shown = board.shown(begun(board) | {"rate": 50})
+    dashboard = lab.page("adaptive").dashboard()
+    shown = dashboard.shown(begun(dashboard) | {"rate": 50})
     assert shown.possible, shown.said
-    found = lab.page("adaptive").board().answer(**begun(board) | {"rate": 50})
+    found = lab.page("adaptive").dashboard().answer(**begun(dashboard) | {"rate": 50})
     fastest = found.mean_response.to_series().idxmin()
     assert found.sizes["protocol"] == 3 and f"{fastest}: " in shown.said and "all of them are served" in shown.said
 
@@ -154,8 +154,8 @@ def compiles_nothing(schemes: dict, compiled: list, monkeypatch) -> None:
     monkeypatch.setattr(protocol, "PROTOCOLS", schemes)
     monkeypatch.setattr(protocol, "REQUESTS", 200)
     protocol.over_load.cache_clear()
-    board = lab.page("protocol").board()
-    begin = begun(board) | {"drive": protocol._DRIVES[1]}
+    dashboard = lab.page("protocol").dashboard()
+    begin = begun(dashboard) | {"drive": protocol._DRIVES[1]}
     assert protocol.answer(**begin).data.sizes["scheme"] == len(schemes)
     assert compiled
     compiled.clear()

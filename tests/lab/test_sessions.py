@@ -15,7 +15,7 @@ DISK = Disk(8.5 * MS, 4.17 * MS, 200e6)
 def test_a_promise_is_kept_when_all_its_sessions_run_together():
     answer = sessions.promised(DISK, agents=4, rate=2e6)
     assert answer.checked(minutes=0.5).met.all()
-    text = str(sessions.told(answer))
+    text = str(sessions.summary(answer))
     count = int(answer.even.sessions[answer.best])
     assert text.startswith(f"{count} sessions of 2 MB/s, {2 * count} MB/s in total")
     assert "The binding constraint is the disks" in text
@@ -32,7 +32,7 @@ def test_rows_have_every_shape_and_mark_the_best():
 
 
 def test_a_rate_that_cannot_be_promised_is_reported_with_the_excess():
-    text = str(sessions.told(sessions.promised(DISK, agents=2, rate=500e6, buffer=MB)))
+    text = str(sessions.summary(sessions.promised(DISK, agents=2, rate=500e6, buffer=MB)))
     assert text.startswith("Not even one session of 500 MB/s") and "times as fast" in text
     with pytest.raises(InputError, match="buffer 1024 bytes"):
         sessions.promised(DISK, buffer=KB)
@@ -51,7 +51,7 @@ def test_a_request_without_striping_waits_as_in_m_g_1():
 def test_striping_is_for_large_requests_and_low_loads():
     large, small = striping.striped(DISK, 16, 32 * MB, 5), striping.striped(DISK, 16, 64 * KB, 400)
     assert large.best.agents > 4 and small.best.agents == 1
-    assert "stripe over" in str(striping.told(large)) and "do not stripe" in str(striping.told(small))
+    assert "stripe over" in str(striping.summary(large)) and "do not stripe" in str(striping.summary(small))
     busier = striping.striped(DISK, 16, 32 * MB, 60)
     assert busier.best.agents < large.best.agents
     limits = [one.limit for one in large.widths]

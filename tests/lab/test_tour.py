@@ -34,9 +34,9 @@ def test_the_drawn_times_add_up_to_the_times_of_the_drive(name, read):
         here = Arm(np.array([round(arm * (drive.cylinders - 1))]), none)
         totals = []
         for index in range(4):
-            place = layout.replica(drive, target, none, index)
-            positioning = drive.positioning(here, np.float32([platter]), place, np.array([read]))
-            totals.append(float(positioning.total[0]) + float(place.transfer[0]))
+            location = layout.replica(drive, target, none, index)
+            positioning = drive.positioning(here, np.float32([platter]), location, np.array([read]))
+            totals.append(float(positioning.total[0]) + float(location.transfer[0]))
         drawn = [row for row in rows(way)["bars"] if row["last"]]
         assert [row["end"] for row in drawn] == pytest.approx([total / MS for total in totals], rel=1e-5)
         # The scheduler takes the smallest positioning time; for copies of equal length, this is the first access to
@@ -79,17 +79,17 @@ def test_the_wait_with_replicas_is_the_formulas_share_of_a_turn():
     assert float(found.seek.max() - found.seek.min()) < 1e-5
 
 
-def test_the_board_names_the_replica_and_the_reason():
-    board = tour.board(replicas=3, platter=10)
+def test_the_dashboard_names_the_replica_and_the_reason():
+    dashboard = tour.dashboard(replicas=3, platter=10)
     way = tour.request_way(load_drive(NEARLINE), 3, 0.1, 0.6, 0.1)
-    text = str(tour.told(way))
+    text = str(tour.summary(way))
     assert f"RSATF selects replica {int(way.taken)}" in text
-    values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
-    shown = board.shown(values)
+    values = {name: control.meaning(control.widget().value) for name, control in dashboard.controls.items()}
+    shown = dashboard.shown(values)
     assert text.splitlines()[0] in shown.said
     # only rows change, so that the chart keeps its layout and the slider its position
-    assert board.shown(values | {"replicas": 5, "arm": 90, "kind": False}).spec == shown.spec
-    assert "at most 4" in board.shown(values | {"replicas": 5, "drive": load_drive("toshiba_mk3001grrb")}).said
+    assert dashboard.shown(values | {"replicas": 5, "arm": 90, "kind": False}).spec == shown.spec
+    assert "at most 4" in dashboard.shown(values | {"replicas": 5, "drive": load_drive("toshiba_mk3001grrb")}).said
 
 
 def test_an_arm_outside_the_drive_raises():

@@ -79,7 +79,7 @@ def test_sessions_rejected_before_counting_would_fit(monkeypatch, network, group
     mediator = Mediator(Reservations(cluster))
     first = mediator.request(request)
     assert isinstance(first, Admitted)
-    proved = [n for n in range(1, 3 * sessions) if filling._fit_evenly(cluster, first, n)]
+    proved = [n for n in range(1, 3 * sessions) if filling._fit_balanced(cluster, first, n)]
     assert proved == list(range(1, len(proved) + 1))
     assert 0.1 * sessions < len(proved) <= sessions
     # up to this number, the function raises without a second session

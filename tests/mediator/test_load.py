@@ -21,14 +21,14 @@ from storagekit.mediator import (
     StripeLayout,
     Widest,
     redundancy_cost,
-    rehearse,
+    simulate,
     variable_load,
 )
 
 
-def erlang_b(load, places):
+def erlang_b(load, servers):
     blocked = 1.0
-    for n in range(1, places + 1):
+    for n in range(1, servers + 1):
         blocked = load * blocked / (n + load * blocked)
     return blocked
 
@@ -122,7 +122,7 @@ def test_redundancy_costs_a_parity_block_for_each_group(oracle):
     assert disk.mean(32 * KB) < layout.stripe_bytes / cost.rate <= disk.slowest(32 * KB)
     # a session at that rate is met with one agent of each group down
     answer = Mediator(Reservations(cluster)).propose(Request("a", cost.rate * 0.999, layout.size, layout=layout))
-    assert rehearse(cluster, [answer.plan.degraded([2, 7])]).met.all()
+    assert simulate(cluster, [answer.plan.degraded([2, 7])]).met.all()
 
 
 def test_check_data_costs_rate_where_the_client_is_slow(oracle):

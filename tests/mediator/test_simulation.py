@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
-from storagekit.mediator import Cluster, Economical, FirstFit, StripeLayout, TransferPlan, Widest, rehearse
-from storagekit.mediator.rehearsal import Stations, flow
+from storagekit.mediator import Cluster, Economical, FirstFit, StripeLayout, TransferPlan, Widest, simulate
+from storagekit.mediator.simulation import Stations, flow
 
 KINDS = (Disk(16 * MS, 8.3 * MS, 2.5e6), Disk(8 * MS, 4 * MS, 6e6), Disk(0.1 * MS, 0, 20e6))
 
@@ -30,7 +30,7 @@ def one_by_one(stations, write, disk, sent):
     while events:
         time, block, step = heapq.heappop(events)
         at = stations[step]
-        servers = free.setdefault((step, int(at.place[block])), [-np.inf] * at.servers)
+        servers = free.setdefault((step, int(at.resource[block])), [-np.inf] * at.servers)
         finish = max(time, heapq.heappop(servers)) + at.service[block]
         heapq.heappush(servers, finish)
         step += -1 if write[block] else 1
@@ -47,10 +47,10 @@ def one_by_one(stations, write, disk, sent):
 @settings(max_examples=150)
 def test_blocks_flow_as_in_single_events(seed, count, crowd, servers):
     draw = np.random.default_rng(seed)
-    places = [3, 3, 1, 2]
+    resources = [3, 3, 1, 2]
     stations = [
-        Stations(draw.integers(0, place, count), draw.random(count) * crowd, servers if place == 1 else 1)
-        for place in places
+        Stations(draw.integers(0, resource, count), draw.random(count) * crowd, servers if resource == 1 else 1)
+        for resource in resources
     ]
     write = draw.random(count) < draw.random()
     disk = draw.random(count) * count / 10
@@ -77,18 +77,18 @@ def test_a_simulation_worked_by_hand():
     cluster = Cluster((Disk(0, 0, 1000.0),) * 2, host, replace(host, per_byte=3.0), Network(5000.0))
     layout = StripeLayout.over(300, 100, (0, 1))
     plans = [TransferPlan(layout, "shared", 200.0, False) for _ in range(2)]
-    found = rehearse(cluster, plans)
+    found = simulate(cluster, plans)
     np.testing.assert_allclose(found.stripes[0], [1.09 - 2, 2.06 - 3])
     np.testing.assert_allclose(found.stripes[1], [1.15 - 2, 2.09 - 3])
     np.testing.assert_allclose(found.lateness, [1.09 - 2, 1.15 - 2])
     assert found.met.all() and found.in_time.tolist() == [1, 1]
     assert "2 of 2 sessions met" in str(found)
     # a write alone: client at 0.03 and 0.06 s, ring 0.05 and 0.08 s, agent 0.06 and 0.09 s, disk from 1 s to 1.1 s
-    (written,) = rehearse(cluster, [replace(plans[0], write=True)]).stripes
+    (written,) = simulate(cluster, [replace(plans[0], write=True)]).stripes
     np.testing.assert_allclose(written, [1.1 - 2, 2.1 - 3])
     # Eleven sessions at once: the last two blocks leave their disks late, at 1.1 s. They wait for 20 packets and are
     # taken one after the other.
-    crowd = rehearse(cluster, [replace(plans[0], client=f"{n}") for n in range(11)])
+    crowd = simulate(cluster, [replace(plans[0], client=f"{n}") for n in range(11)])
     assert crowd.stripes[10][0] == pytest.approx(1.01 + 21 * 0.02 + 2 * 0.03 - 2)
 
 
@@ -96,11 +96,11 @@ def test_a_late_disk_makes_a_late_stripe():
     """Two blocks of 1 s each on one disk are due at 1.5 s: the second reaches the network half a second late."""
     cluster = Cluster((Disk(0, 0, 100.0),), Host(1e12), Host(1e12), Network(1e12))
     plans = [TransferPlan(StripeLayout(100, 100, ((0,),)), name, 100 / 1.5, False) for name in "ab"]
-    found = rehearse(cluster, plans)
+    found = simulate(cluster, plans)
     np.testing.assert_allclose(found.lateness, [1.5 - 3, 2.0 - 3], atol=1e-6)
     quick = [replace(plan, rate=125.0) for plan in plans]
-    np.testing.assert_allclose(rehearse(cluster, quick).lateness, [1.0 - 1.6, 2.0 - 1.6], atol=1e-6)
-    assert rehearse(cluster, quick).met.tolist() == [True, False]
+    np.testing.assert_allclose(simulate(cluster, quick).lateness, [1.0 - 1.6, 2.0 - 1.6], atol=1e-6)
+    assert simulate(cluster, quick).met.tolist() == [True, False]
 
 
 def test_seeks_and_rotations_have_the_papers_distributions():
@@ -112,7 +112,7 @@ def test_seeks_and_rotations_have_the_papers_distributions():
     cluster = Cluster((disk,), Host(1e15), Host(1e15), Network(1e15))
     count, unit = 4000, 4096
     plan = TransferPlan(StripeLayout(count * unit, unit, ((0,),)), "a", 1e15, False)
-    times = np.diff(rehearse(cluster, [plan], seed=5).stripes[0])
+    times = np.diff(simulate(cluster, [plan], seed=5).stripes[0])
     error = np.sqrt(disk.variance() / count)
     assert abs(times.mean() - disk.mean(unit)) < 4 * error
     assert times.var() == pytest.approx(disk.variance(), rel=0.1)
@@ -125,7 +125,7 @@ def shares(oracle, cluster, rates, policies=None, fillings=3, seeds=8, **more):
     for filling in range(fillings):
         reservations, admitted = oracle.fill(cluster, filling, rates, policies, **more)
         busy.append(reservations.disk_shares.max())
-        met += [rehearse(cluster, [one.plan for one in admitted], seed).met for seed in range(seeds)]
+        met += [simulate(cluster, [one.plan for one in admitted], seed).met for seed in range(seeds)]
     return np.concatenate(met), float(np.mean(busy))
 
 
@@ -152,8 +152,8 @@ def test_a_simulation_shows_too_many_admissions(oracle):
     cluster = oracle.cluster_of(12)
     plans = [one.plan for one in oracle.fill(cluster, 0, [0.2e6, 1.2e6])[1]]
     crowd = plans + [replace(plan, client=f"more {n}") for n, plan in enumerate(plans) if n % 3]
-    assert rehearse(cluster, plans).met.mean() >= 0.99
-    assert rehearse(cluster, crowd).met.mean() < 0.8
+    assert simulate(cluster, plans).met.mean() >= 0.99
+    assert simulate(cluster, crowd).met.mean() < 0.8
 
 
 def test_a_degraded_read_keeps_its_rate(oracle):
@@ -166,7 +166,7 @@ def test_a_degraded_read_keeps_its_rate(oracle):
     for filling in range(3):
         _, admitted = oracle.fill(cluster, filling, [0.2e6, 1.2e6], group=1.0, write=0.0)
         plans = [one.plan.degraded([group[filling % 2] for group in one.layout.groups]) for one in admitted]
-        met += [rehearse(cluster, plans, seed).met for seed in range(5)]
+        met += [simulate(cluster, plans, seed).met for seed in range(5)]
     assert np.concatenate(met).size > 100 and np.mean(np.concatenate(met)) >= 0.99
 
 
@@ -179,7 +179,7 @@ def test_a_failure_during_a_session_delays_only_the_stripe_at_the_disks(oracle):
         plans = [one.plan.degraded(agent, at) if agent in one.layout.agents else one.plan for one in admitted]
         assert sum(bool(plan.failures) for plan in plans) >= 4
         for seed in range(5):
-            for plan, lateness in zip(plans, rehearse(cluster, plans, seed).stripes, strict=True):
+            for plan, lateness in zip(plans, simulate(cluster, plans, seed).stripes, strict=True):
                 hit = np.arange(lateness.size) == (int((at - plan.start) / plan.period) if plan.failures else -1)
                 assert np.all(lateness[~hit] <= 1e-9)
                 assert np.all(lateness[hit] <= plan.period)
@@ -190,7 +190,7 @@ def test_a_failure_during_a_session_delays_only_the_stripe_at_the_disks(oracle):
 def test_equal_seeds_give_equal_runs(oracle):
     cluster = oracle.cluster_of(4)
     plans = [one.plan for one in oracle.fill(cluster, 0, [0.5e6])[1]]
-    first, again, other = (rehearse(cluster, plans, seed) for seed in (1, 1, 2))
+    first, again, other = (simulate(cluster, plans, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.lateness, again.lateness)
     assert np.any(first.lateness != other.lateness)
 
@@ -200,7 +200,7 @@ def test_a_seed_is_a_whole_number_from_0(oracle):
     plan = TransferPlan(StripeLayout.over(100, 4, (0,)), "a", 1.0, False)
     for seed in (-1, 1.5, np.nan):
         with pytest.raises(InputError, match=f"seed {seed}: give a whole number, between 0 and 18446744073709551615"):
-            rehearse(oracle.cluster_of(4), [plan], seed)
+            simulate(oracle.cluster_of(4), [plan], seed)
 
 
 def test_impossible_simulations_raise(oracle):
@@ -210,4 +210,4 @@ def test_impossible_simulations_raise(oracle):
         ([plan], "agent 9: the cluster has agents 0 to 3"),
     ):
         with pytest.raises(InputError, match=message):
-            rehearse(oracle.cluster_of(4), plans)
+            simulate(oracle.cluster_of(4), plans)

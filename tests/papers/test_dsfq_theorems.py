@@ -41,7 +41,7 @@ def of_one(threads, burst, **numbers) -> Settings:
 
 
 def log_of(settings: Settings, chunks: int = 16, seed: int = 3):
-    return theorems.all_lanes(total(settings), np.tile(keys([seed]), (1, len(settings))), chunks)
+    return theorems.all_runs(total(settings), np.tile(keys([seed]), (1, len(settings))), chunks)
 
 
 def sent_by(log, stream: int) -> tuple[np.ndarray, np.ndarray]:
@@ -134,14 +134,14 @@ def test_hill_climbing_never_gets_worse(search):
     assert (search.climbed.isel(round=0).values >= random).all()
 
 
-@pytest.mark.parametrize("reading", [printed, repaired])
-def test_the_best_setting_has_the_reported_share(search, reading):
+@pytest.mark.parametrize("interpretation", [printed, repaired])
+def test_the_best_setting_has_the_reported_share(search, interpretation):
     """Its numbers and its seed suffice to reproduce it."""
-    name = f"theorem4.{reading.__name__}"
+    name = f"theorem4.{interpretation.__name__}"
     best = search.sel(target=name)
     again = Settings(*(np.repeat(best[name].values[..., None], 64, axis=-1) for name in NAMES))
     log = log_of(again, seed=int(best.found_at))
-    worst = share(unfairness(log, again.weights).everywhere, total_bound(again, asked(log), reading))
+    worst = share(unfairness(log, again.weights).everywhere, total_bound(again, asked(log), interpretation))
     assert worst[..., 0].max() == pytest.approx(float(search.tightest.sel(bound=name)))
 
 
@@ -207,7 +207,7 @@ def test_a_share_above_the_minimum_is_not_guaranteed():
     generator = np.random.default_rng(0)
     settings = drawn(generator, 64)
     part = settings.weights / settings.weights.sum(axis=0)
-    log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 64), 16)
+    log = theorems.all_runs(total(settings), theorems.key_of(SMALL, 64), 16)
     assert promises.fallen(settings, log, part).max() > 1
 
 
@@ -215,7 +215,7 @@ def test_devices_are_never_idle_with_a_backlog():
     data = promises.busy(SMALL)
     assert int(data.events.sum()) > 10_000 and int(data.free.sum()) == 0
     settings = drawn(np.random.default_rng(0), 64)
-    log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 64), 4)
+    log = theorems.all_runs(total(settings), theorems.key_of(SMALL, 64), 4)
     # with a depth larger by one, one place would be free
     waits, free = promises.left_free(replace(settings, depth=settings.depth + 1), log)
     assert (waits & free).any()

@@ -1,7 +1,7 @@
 """Compare equation 5 with broadcast, and test theorem 4 with unit costs: timelines worked by hand."""
 
 import pytest
-from helpers import assert_refused, assert_told
+from helpers import assert_refused, assert_states_result
 
 from storagekit.papers import dsfq
 from storagekit.papers.dsfq import draw
@@ -55,7 +55,7 @@ def test_many_coordinators_exceed_the_bound_under_every_interpretation():
 
 def test_the_charts_state_their_finding():
     for chart in (draw.equation5(equation5()), draw.many_coordinators(many_coordinators())):
-        assert_told(chart.to_dict())
+        assert_states_result(chart.to_dict())
 
 
 @pytest.mark.parametrize(

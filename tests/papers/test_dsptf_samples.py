@@ -85,8 +85,8 @@ def test_a_lun_lies_on_the_eight_bricks_of_one_group():
     """As in the system: the first brick of a request belongs to its group, and no two groups share a brick."""
     given = on_groups("sap", 2**12, 0, 3)
     requests = WIDE.arrivals(given).requests
-    places = Declustered(32, 8, data=2**26).locate(load_drive("atlas10k"), requests)
-    np.testing.assert_array_equal(np.asarray(places.home), 8 * groups_of(given))
+    locations = Declustered(32, 8, data=2**26).locate(load_drive("atlas10k"), requests)
+    np.testing.assert_array_equal(np.asarray(locations.home), 8 * groups_of(given))
     assert set(groups_of(given).tolist()) == {0, 1, 2, 3}
     # no request crosses into the next extent, which belongs to another group
     inside = given.trace.offset % MB + given.trace.size

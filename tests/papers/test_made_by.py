@@ -5,7 +5,7 @@ import xarray as xr
 
 from storagekit.papers import ars, dsfq, dsptf, srarray, swift
 from storagekit.papers.dsfq.search import SearchEffort
-from storagekit.reproduce.provenance import KEYS, NONE, UNTOLD, whole
+from storagekit.reproduce.provenance import KEYS, NONE, UNKNOWN, whole
 from storagekit.simulation import interval
 
 pytestmark = pytest.mark.optimized
@@ -66,5 +66,5 @@ def test_formulas_have_no_drive_and_no_scenario(name):
 @pytest.mark.parametrize("name", [*RUNS, *(pytest.param(name, marks=pytest.mark.slow) for name in LONGER)])
 def test_every_run_records_its_scenario_and_length(name):
     found = provenance_of(name, (RUNS | LONGER)[name]())
-    assert not [key for key in KEYS if key != "commit" and found.get(key, UNTOLD) == UNTOLD]
+    assert not [key for key in KEYS if key != "commit" and found.get(key, UNKNOWN) == UNKNOWN]
     assert found["drive"] != NONE and found["scenario"] != NONE and found["seeds"] != NONE

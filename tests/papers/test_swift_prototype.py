@@ -84,10 +84,10 @@ def test_reads_by_the_random_parts(predicted):
     found = reads(transfers=8)
     rate = {name: float(found.rate.sel(random=name, ethernets=2)) for name in RANDOM}
     two = predicted.rate.sel(operation="read", ethernets=2, statistic="mean")
-    assert rate["nothing"] == pytest.approx(float(two.sel(reading="other")), rel=1e-4)
-    assert rate["both"] == pytest.approx(float(two.sel(reading="judged")), rel=0.03)
+    assert rate["nothing"] == pytest.approx(float(two.sel(interpretation="other")), rel=1e-4)
+    assert rate["both"] == pytest.approx(float(two.sel(interpretation="judged")), rel=0.03)
     assert float(found.unknown.sel(random="both")) == pytest.approx(
-        float(predicted.unknown.sel(operation="read", reading="judged")), rel=0.03
+        float(predicted.unknown.sel(operation="read", interpretation="judged")), rel=0.03
     )
     # with variation, client and wire wait for each other, so that a second wire gains more
     for one in ("client", "wire"):
@@ -96,9 +96,9 @@ def test_reads_by_the_random_parts(predicted):
 
 
 def test_the_notes_of_table_4s_reads_give_every_interpretation(predicted, checked):
-    readings = reads(transfers=1)
-    found = {one.id: one.note for one in prototype_findings(predicted, checked, readings)}
-    client_text = f"client {float(readings.rate.sel(random='client', ethernets=2)):.0f} KB/s"
+    simulated_reads = reads(transfers=1)
+    found = {one.id: one.note for one in prototype_findings(predicted, checked, simulated_reads)}
+    client_text = f"client {float(simulated_reads.rate.sel(random='client', ethernets=2)):.0f} KB/s"
     with_client_text = {name for name, note in found.items() if client_text in note}
     assert with_client_text == {
         "swift.table4.read[3]",
@@ -333,22 +333,25 @@ def test_the_judged_interpretation_of_reads_agrees_with_the_papers_text(predicte
     """One outstanding request costs performance (3.1), and the Ethernet limits (4): only for the judged interpretation."""
     one, rate = (
         Prototype(),
-        float(predicted.rate.sel(operation="read", reading="judged", ethernets=1, statistic="mean")),
+        float(predicted.rate.sel(operation="read", interpretation="judged", ethernets=1, statistic="mean")),
     )
-    busy = {name: float(predicted.unknown.sel(operation="read", reading=name)) * rate / 8 for name in ethernet.READINGS}
+    busy = {
+        name: float(predicted.unknown.sel(operation="read", interpretation=name)) * rate / 8
+        for name in ethernet.INTERPRETATIONS
+    }
     assert busy == pytest.approx({"judged": 0.69, "other": 1.0}, abs=0.005)
     assert rate / 8 * one.wires[0] == pytest.approx(0.79, abs=0.005)
     by_agents = predicted.by_agents.sel(operation="read")
     # in a judged interpretation the second and third agent gain, as would more requests to each agent
-    assert float(by_agents.sel(reading="judged").diff("agents").min()) > 0.02 * rate
-    others = by_agents.sel(reading="other", agents=slice(2, 6))
+    assert float(by_agents.sel(interpretation="judged").diff("agents").min()) > 0.02 * rate
+    others = by_agents.sel(interpretation="other", agents=slice(2, 6))
     assert others.values == pytest.approx(rate)
 
 
 def test_the_measurements_lie_between_the_interpretations(predicted, checked):
     """The module and the notes of the rows both state this, with both numbers."""
     rates = predicted.rate.sel(operation="read", ethernets=2, statistic="mean")
-    low, high = float(rates.sel(reading="other")), float(rates.sel(reading="judged"))
+    low, high = float(rates.sel(interpretation="other")), float(rates.sel(interpretation="judged"))
     assert (round(low), round(high)) == (889, 1245)
     measured = checked["mean"].sel(table=4, operation="read")
     assert low < float(measured.min()) and float(measured.max()) < high
@@ -369,7 +372,8 @@ def test_intervals_are_given_where_they_are_informative(predicted, checked):
     gain = rows["swift.table4.read_gain"]
     assert gain.low < 1.40 < gain.measured < gain.high
     ends = [
-        float(predicted.rate.sel(operation="read", reading="judged", statistic=name)[1]) for name in ("low", "high")
+        float(predicted.rate.sel(operation="read", interpretation="judged", statistic=name)[1])
+        for name in ("low", "high")
     ]
     for size in (3, 6, 9):
         row = rows[f"swift.table4.read[{size}]"]
@@ -388,7 +392,7 @@ def test_intervals_are_given_where_they_are_informative(predicted, checked):
 
 def test_the_note_on_a_fourth_agent_gives_both_interpretations(predicted, checked):
     row = next(one for one in prototype_findings(predicted, checked) if one.id == "swift.table1.fourth_agent")
-    rates = predicted.by_agents.sel(operation="read", reading="judged")
+    rates = predicted.by_agents.sel(operation="read", interpretation="judged")
     assert row.measured == pytest.approx(float(rates.sel(agents=4) / rates.sel(agents=3)) - 1)
     assert (
         "third agent adds 13.5%" in row.note
@@ -426,7 +430,7 @@ def test_the_interval_equals_the_sampling_error_of_table_1():
         assert [mean - low, high - mean] == pytest.approx([half, half], rel=0.01)
     # with twice the rate, the interval is twice as wide; the gain of writes has none
     alone = predictions(other_load=0.0)
-    rate = alone.rate.sel(operation="write", reading="judged").diff("statistic").sum("statistic")
+    rate = alone.rate.sel(operation="write", interpretation="judged").diff("statistic").sum("statistic")
     assert float(rate.sel(ethernets=2)) == pytest.approx(2 * float(rate.sel(ethernets=1)))
 
 

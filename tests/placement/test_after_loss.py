@@ -95,26 +95,26 @@ def in_row(parities: int, size: int, data: int, missing: int, full: bool = False
 @pytest.mark.parametrize(("parities", "size", "data", "missing", "parts"), READS)
 def test_a_read_of_lost_data_reads_the_other_data_and_the_first_parity(parities, size, data, missing, parts):
     layout, sector = in_row(parities, size, data, missing)
-    place = located(layout, sector, True)
-    assert positions(layout.parts_of(place)) == parts
-    assert int(layout.needed_of(place)[0]) == len(parts)
-    assert positions(layout.parts_read_first(place)) == set()
+    location = located(layout, sector, True)
+    assert positions(layout.parts_of(location)) == parts
+    assert int(layout.needed_of(location)[0]) == len(parts)
+    assert positions(layout.parts_read_first(location)) == set()
 
 
 @pytest.mark.parametrize(("parities", "size", "data", "missing", "first", "written"), WRITES)
 def test_a_write_reads_what_it_needs_and_writes_all_but_the_lost_unit(parities, size, data, missing, first, written):
     layout, sector = in_row(parities, size, data, missing)
-    place = located(layout, sector, False)
-    assert positions(layout.parts_of(place)) == written
-    assert positions(layout.parts_read_first(place)) == first
+    location = located(layout, sector, False)
+    assert positions(layout.parts_of(location)) == written
+    assert positions(layout.parts_read_first(location)) == first
 
 
 @pytest.mark.parametrize(("parities", "size", "missing", "read", "parts"), FULL)
 def test_full_stripes_leave_out_the_lost_unit(parities, size, missing, read, parts):
     layout, sector = in_row(parities, size, 0, missing, full=True)
-    place = located(layout, sector, read)
-    assert positions(layout.parts_of(place)) == parts
-    assert positions(layout.parts_read_first(place)) == set()
+    location = located(layout, sector, read)
+    assert positions(layout.parts_of(location)) == parts
+    assert positions(layout.parts_read_first(location)) == set()
 
 
 @settings(max_examples=60)
@@ -127,18 +127,18 @@ def test_rows_of_other_groups_are_served_as_before(shape, unit, sector, read, fu
     before = layout.locate(DRIVE, request)
     group = int(layout.drive_of(np.array([0]), before)[0]) // disks
     after = AfterLoss(layout, (group + 1) % (groups + 1) * disks)
-    place = after.locate(DRIVE, request)
+    location = after.locate(DRIVE, request)
 
     def drives(one, where, mask) -> set[int]:
         return {int(one.drive_of(np.array([part]), where)[0]) for part in positions(mask)}
 
-    assert drives(after, place, place.row.touched) == drives(layout, before, before.touched)
+    assert drives(after, location, location.row.touched) == drives(layout, before, before.touched)
     earlier = 0 if read or full else layout.parts_read_first(before)
-    assert drives(after, place, place.first) == drives(layout, before, earlier)
-    for one, other in zip(place.row.target, before.target, strict=True):
+    assert drives(after, location, location.first) == drives(layout, before, earlier)
+    for one, other in zip(location.row.target, before.target, strict=True):
         np.testing.assert_array_equal(one, other)
     sectors = np.array([100])
-    assert int(after.sectors_of(np.array([0]), place, sectors)[0]) == int(
+    assert int(after.sectors_of(np.array([0]), location, sectors)[0]) == int(
         layout.sectors_of(np.array([0]), before, sectors)[0]
     )
 
@@ -156,18 +156,18 @@ def test_every_part_is_on_one_working_drive(data, shape, more, declustered, full
     capacity, rebuild = int(after.capacity(DRIVE)), data.draw(st.booleans())
     address = number % int(after.used(DRIVE)) // UNIT * UNIT
     sector, read = (capacity + address, False) if rebuild else (number % capacity, read)
-    place = located(after, sector, read)
-    parts = positions(after.parts_of(place)) | positions(after.parts_read_first(place))
-    drives = [int(after.drive_of(np.array([part]), place)[0]) for part in sorted(parts)]
+    location = located(after, sector, read)
+    parts = positions(after.parts_of(location)) | positions(after.parts_read_first(location))
+    drives = [int(after.drive_of(np.array([part]), location)[0]) for part in sorted(parts)]
     assert len(set(drives)) == len(drives) and lost not in drives
     assert all(0 <= drive < int(after.drives) for drive in drives)
     for drive in range(int(after.drives)):
-        part = int(after.part_on(np.array([drive]), place)[0])
+        part = int(after.part_on(np.array([drive]), location)[0])
         assert (part in parts) == (drive in drives)
         assert drive not in drives or part == sorted(parts)[drives.index(drive)]
     if rebuild and after.holds_data(np.array([address]))[0]:
-        assert int(after.drive_of(place.missing, place)[0]) not in range(size * groups) or declustered
-        assert len(positions(place.first)) == size - parities and len(positions(place.row.touched)) == 1
+        assert int(after.drive_of(location.missing, location)[0]) not in range(size * groups) or declustered
+        assert len(positions(location.first)) == size - parities and len(positions(location.row.touched)) == 1
     elif int(after.drives) > int(layout.drives):
         assert int(layout.drives) not in drives
 
@@ -179,24 +179,24 @@ def test_every_part_is_on_one_working_drive(data, shape, more, declustered, full
 def test_a_rebuild_reads_m_units_and_writes_the_additional_drive(turn, missing, first):
     """Drive 0 of 4+1 has position 1 in row 0, whose parity is on drive 4, and one more in each further row."""
     layout = AfterLoss(ParityGroups(5, 1, 1, UNIT), 0)
-    place = located(layout, int(layout.capacity(DRIVE)) + turn * UNIT + 3, False)
+    location = located(layout, int(layout.capacity(DRIVE)) + turn * UNIT + 3, False)
     assert int(layout.drives) == 6
-    assert positions(place.first) == first
-    assert positions(place.row.touched) == {missing}
-    assert int(layout.drive_of(np.array([missing]), place)[0]) == 5
-    assert int(layout.part_on(np.array([5]), place)[0]) == missing
+    assert positions(location.first) == first
+    assert positions(location.row.touched) == {missing}
+    assert int(layout.drive_of(np.array([missing]), location)[0]) == 5
+    assert int(layout.part_on(np.array([5]), location)[0]) == missing
     there = DRIVE.locate(np.array([turn * UNIT + 3]), np.array([1]))
-    assert int(place.row.target.cylinder[0]) == int(there.cylinder[0])
-    assert float(place.row.target.angle[0]) == float(there.angle[0])
+    assert int(location.row.target.cylinder[0]) == int(there.cylinder[0])
+    assert float(location.row.target.angle[0]) == float(there.angle[0])
 
 
 def test_a_rebuild_of_a_row_without_a_parity_reads_all_data():
     """Drive 3 of 2+2 has the first parity in row 0, and its data are in the second group."""
     for lost, first, missing in ((7, {2, 3}, 0), (4, {2, 3}, 1), (5, {0, 3}, 2), (6, {0, 2}, 3)):
         layout = AfterLoss(ParityGroups(4, 2, 2, UNIT), lost)
-        place = located(layout, int(layout.capacity(DRIVE)), False)
-        assert positions(place.first) == first and positions(place.row.touched) == {missing}
-        assert 0 <= int(layout.drive_of(np.array([2]), place)[0]) - 4 <= 4
+        location = located(layout, int(layout.capacity(DRIVE)), False)
+        assert positions(location.first) == first and positions(location.row.touched) == {missing}
+        assert 0 <= int(layout.drive_of(np.array([2]), location)[0]) - 4 <= 4
 
 
 @pytest.mark.parametrize(("disks", "group", "parities"), [(7, 3, 1), (13, 6, 2), (8, 4, 2)])
@@ -211,19 +211,19 @@ def test_a_rebuild_of_declustered_rows_uses_the_spare_space_of_their_addresses(d
     for turn in turns:
         order = (orders(disks)[0].reshape(-1, disks)[turn // disks] + turn % disks) % disks
         at = int(np.flatnonzero(order == lost)[0])
-        place = located(layout, int(layout.capacity(DRIVE)) + int(turn) * UNIT, False)
+        location = located(layout, int(layout.capacity(DRIVE)) + int(turn) * UNIT, False)
         assert bool(holds[turn]) == (at < rows * group)
         if at >= rows * group:
-            assert positions(place.first) == positions(place.row.touched) == set()
+            assert positions(location.first) == positions(location.row.touched) == set()
             continue
         row, missing = order[at // group * group :][:group], at % group
         data = set(range(parities, group))
         first = data - {missing} | {0} if missing >= parities else data
-        assert positions(place.row.touched) == {missing} and positions(place.first) == first
+        assert positions(location.row.touched) == {missing} and positions(location.first) == first
         for part in first:
-            assert int(layout.drive_of(np.array([part]), place)[0]) == row[part]
+            assert int(layout.drive_of(np.array([part]), location)[0]) == row[part]
         spare = disks if disks % group == 0 else order[rows * group]
-        assert int(layout.drive_of(np.array([missing]), place)[0]) == spare
+        assert int(layout.drive_of(np.array([missing]), location)[0]) == spare
     assert np.count_nonzero(holds) == 2 * rows * group
 
 
@@ -296,8 +296,8 @@ def test_a_request_of_the_rebuild_reads_and_then_writes_the_spare(unfold, record
     full = AfterLoss(ParityGroups(4, 1, 1, 2000, full_stripes=True), 1)
     system = System(TURNING, full, Broadcast(), FCFS(), slots=4)
     # its length is not divided over the data
-    place = full.locate(TURNING, asking(sector, 30)._replace(read=np.array([False])))
-    assert int(full.sectors_of(place.missing, place, np.array([30]))[0]) == 30
+    location = full.locate(TURNING, asking(sector, 30)._replace(read=np.array([False])))
+    assert int(full.sectors_of(location.missing, location, np.array([30]))[0]) == 30
     arrivals = recorded([0.0], sector=sector, sectors=30, read=False)
     tally, reports = unfold(Scenario(system, arrivals), phase=np.zeros(5))
     assert responses(reports) == pytest.approx({0: 509.6 + 3.0}, rel=1e-4)
@@ -337,5 +337,5 @@ def test_delayed_writes_and_outages_are_refused(full):
         )
     for write in (AllCopies(), FirstCopy(), Immediate()):
         System(DRIVE, layout, Broadcast(), FCFS(), write)
-    condition = FaultSchedule(outage(1, 0, 10), timeout=0.1)
-    assert_refused(lambda: System(DRIVE, layout, Broadcast(), FCFS(), condition=condition), "stop")
+    faults = FaultSchedule(outage(1, 0, 10), timeout=0.1)
+    assert_refused(lambda: System(DRIVE, layout, Broadcast(), FCFS(), faults=faults), "stop")

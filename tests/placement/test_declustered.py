@@ -54,8 +54,8 @@ def holders(placement, home) -> np.ndarray:
     filled = np.zeros(LENGTH, np.int32)
     filled[: home.size] = home
     copies = range(int(placement.parts))
-    place = Location(None, filled)
-    return np.stack([np.asarray(placement.drive_of(np.int32(copy), place))[: home.size] for copy in copies])
+    location = Location(None, filled)
+    return np.stack([np.asarray(placement.drive_of(np.int32(copy), location))[: home.size] for copy in copies])
 
 
 def on_bricks(placement):
@@ -96,14 +96,14 @@ def test_no_two_extents_share_a_location(ring, extent):
     """
     bricks, copies = ring
     placement = Declustered(bricks, copies, extent=extent)
-    brick, place = on_bricks(placement)
-    taken = brick.astype(np.int64) * 2**32 + place
+    brick, location = on_bricks(placement)
+    taken = brick.astype(np.int64) * 2**32 + location
     assert len(np.unique(taken)) == taken.size
     _, held = np.unique(brick, return_counts=True)
     assert len(held) == bricks and np.all(held == held[0])
     # there may be no space for a copy of every home, and the last location is kept free
     assert DRIVE.capacity // extent - 2 * copies <= held[0] <= DRIVE.capacity // extent
-    assert np.all((place >= 0) & ((place + 1) * extent <= DRIVE.capacity))
+    assert np.all((location >= 0) & ((location + 1) * extent <= DRIVE.capacity))
 
 
 @settings(max_examples=60, derandomize=True)
@@ -115,16 +115,16 @@ def test_less_data_is_spread_evenly(ring, extent, share):
         return
     placement = Declustered(bricks, copies, data=max(1, int(share * whole)), extent=extent)
     assert int(placement.capacity(DRIVE)) == max(1, int(share * whole))
-    brick, place = on_bricks(placement)
-    assert len(np.unique(brick.astype(np.int64) * 2**32 + place)) == brick.size
-    assert np.all((place >= 0) & ((place + 2) * extent <= DRIVE.capacity))
+    brick, location = on_bricks(placement)
+    assert len(np.unique(brick.astype(np.int64) * 2**32 + location)) == brick.size
+    assert np.all((location >= 0) & ((location + 2) * extent <= DRIVE.capacity))
     # bricks hold equal amounts, except for the last round of the ring
     _, held = np.unique(brick, return_counts=True)
     assert held.max() - held.min() <= copies
     # used locations are evenly spaced, one round of the ring after the other
-    spacing = int(np.gcd.reduce(place.ravel()))
+    spacing = int(np.gcd.reduce(location.ravel()))
     rounds = -(-brick.shape[1] // bricks)
-    assert place.max() <= (rounds * copies - 1) * spacing
+    assert location.max() <= (rounds * copies - 1) * spacing
     # and a larger spacing would not have fitted
     assert spacing == 0 or DRIVE.capacity // extent - 1 < (rounds + 1) * copies * (spacing + 1)
 
@@ -134,8 +134,8 @@ def test_a_sixteenth_of_the_data_spreads_over_the_whole_drive():
 
     They use every 599 // 51 = 11th location of 600.
     """
-    brick, place = on_bricks(Declustered(6, 3, data=400, extent=4))
-    assert sorted(set(place.ravel().tolist())) == [11 * row for row in range(51)]
+    brick, location = on_bricks(Declustered(6, 3, data=400, extent=4))
+    assert sorted(set(location.ravel().tolist())) == [11 * row for row in range(51)]
     assert [np.sum(brick == one) for one in range(6)] == [49, 50, 51, 51, 50, 49]
 
 
@@ -146,11 +146,11 @@ def test_more_data_than_the_bricks_hold_wraps_around():
     """
     whole = int(Declustered(6, 3, extent=10).capacity(DRIVE))
     placement = Declustered(6, 3, data=10 * whole, extent=10)
-    brick, place = on_bricks(placement)
+    brick, location = on_bricks(placement)
     room = DRIVE.capacity // 10 - 1
-    assert place.min() == 0 and place.max() == room - 1
+    assert location.min() == 0 and location.max() == room - 1
     for one in range(6):
-        _, often = np.unique(place[brick == one], return_counts=True)
+        _, often = np.unique(location[brick == one], return_counts=True)
         assert len(often) == room and often.max() - often.min() <= 1
 
 

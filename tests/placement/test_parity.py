@@ -29,11 +29,11 @@ SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3)).map(
 def holders(layout, sectors, read: bool = False) -> list[list[int]]:
     """Return the drives of the parts of each request, in the order of the parts."""
     sectors = np.atleast_1d(sectors)
-    place = layout.locate(DRIVE, asking(sectors)._replace(read=np.full(sectors.size, read)))
-    (count,) = set(np.broadcast_to(layout.needed_of(place), sectors.size).tolist())
-    found = np.array([layout.drive_of(np.array([part]), place) for part in range(count)]).T
+    location = layout.locate(DRIVE, asking(sectors)._replace(read=np.full(sectors.size, read)))
+    (count,) = set(np.broadcast_to(layout.needed_of(location), sectors.size).tolist())
+    found = np.array([layout.drive_of(np.array([part]), location) for part in range(count)]).T
     for drive in range(int(layout.drives)):
-        parts = np.broadcast_to(layout.part_on(np.array([drive]), place), sectors.size)
+        parts = np.broadcast_to(layout.part_on(np.array([drive]), location), sectors.size)
         for part, drives in zip(parts.tolist(), found.tolist(), strict=True):
             assert (0 <= part < count) == (drive in drives)
             assert drive not in drives or part == drives.index(drive)
@@ -81,11 +81,11 @@ def test_a_write_reads_what_needs_fewer_accesses(shape, unit, sector):
     disks, parities, groups = shape
     layout, data = ParityGroups(disks, parities, groups, unit), disks - parities
     (written,) = holders(layout, sector)
-    place = layout.locate(DRIVE, asking(sector)._replace(read=np.array([False])))
-    mask = int(layout.parts_read_first(place)[0])
-    first = [int(layout.drive_of(np.array([part]), place)[0]) for part in range(32) if mask >> part & 1]
+    location = layout.locate(DRIVE, asking(sector)._replace(read=np.array([False])))
+    mask = int(layout.parts_read_first(location)[0])
+    first = [int(layout.drive_of(np.array([part]), location)[0]) for part in range(32) if mask >> part & 1]
     for drive, part in zip(first, (part for part in range(32) if mask >> part & 1), strict=True):
-        assert int(layout.part_on(np.array([drive]), place)[0]) == part
+        assert int(layout.part_on(np.array([drive]), location)[0]) == part
     group = range(written[0] // disks * disks, written[0] // disks * disks + disks)
     others = sorted(set(group) - set(written))
     assert sorted(first) == (others if layout.reconstructs else sorted(written))
@@ -140,20 +140,20 @@ def test_full_stripes_use_every_drive_of_a_group_once(shape, unit, row, sectors)
     small, layout = (ParityGroups(disks, parities, groups, unit, full) for full in (False, True))
     data = disks - parities
     request = asking(row * data * unit, sectors)
-    place = layout.locate(DRIVE, request._replace(read=np.array([False])))
-    written = [int(layout.drive_of(np.array([part]), place)[0]) for part in range(disks)]
+    location = layout.locate(DRIVE, request._replace(read=np.array([False])))
+    written = [int(layout.drive_of(np.array([part]), location)[0]) for part in range(disks)]
     group = row % groups
     assert sorted(written) == list(range(group * disks, (group + 1) * disks))
-    assert [int(layout.part_on(np.array([drive]), place)[0]) for drive in written] == list(range(disks))
+    assert [int(layout.part_on(np.array([drive]), location)[0]) for drive in written] == list(range(disks))
     read = layout.locate(DRIVE, request)
     assert int(read.touched[0]) == (1 << disks) - (1 << parities)
-    assert int(layout.parts_of(place)[0]) == (1 << disks) - 1
+    assert int(layout.parts_of(location)[0]) == (1 << disks) - 1
     # the same drives have the parity of the row's small writes
     first = ((row // groups) * data * groups + group) * unit
     of_row = holders(small, first + np.arange(data) * groups * unit)
     assert written[:parities] == of_row[0][1:]
     assert written[parities:] == [one[0] for one in of_row]
-    part = int(layout.sectors_of(np.array([0]), place, np.array([sectors]))[0])
+    part = int(layout.sectors_of(np.array([0]), location, np.array([sectors]))[0])
     page = math.gcd(unit, 8)
     assert part % page == 0
     assert part * data >= sectors > (part - page) * data
@@ -180,16 +180,16 @@ def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks
     layout, data = DeclusteredParity(disks, size, parities, 8, True, 8), size - parities
     groups, turns = disks // size, disks * orders(disks).shape[1] // disks
     rows = np.arange(turns * groups)
-    place = layout.locate(LARGE, asking(rows * data * 8)._replace(read=np.zeros(rows.size, bool)))
-    used = np.array([np.asarray(layout.drive_of(np.array([position]), place)) for position in range(size)])
+    location = layout.locate(LARGE, asking(rows * data * 8)._replace(read=np.zeros(rows.size, bool)))
+    used = np.array([np.asarray(layout.drive_of(np.array([position]), location)) for position in range(size)])
     assert all(len(set(row)) == size for row in used.T)
     for turn in range(turns):
         assert len(set(used[:, turn * groups : (turn + 1) * groups].ravel())) == size * groups
     for position in range(size):
         assert np.all(np.bincount(used[position], minlength=disks) == groups * orders(disks).shape[1] // disks)
-        assert np.all(np.asarray(layout.part_on(used[position], place)) == position)
+        assert np.all(np.asarray(layout.part_on(used[position], location)) == position)
     for drive in range(disks):
-        holds = np.asarray(layout.part_on(np.array([drive]), place))
+        holds = np.asarray(layout.part_on(np.array([drive]), location))
         assert np.all((holds >= 0) == np.any(used == drive, axis=0))
     together = sum(
         np.bincount(used[one] * disks + used[two], minlength=disks**2) for one in range(size) for two in range(size)
@@ -203,8 +203,8 @@ def test_rows_of_a_slice_are_on_the_same_drives():
     """A slice of 16 MB has 256 rows of 64 KB. The next slice has the same order, moved by one drive."""
     layout = DeclusteredParity(9, 6, 2, 128)
     rows = np.arange(512)
-    place = layout.locate(LARGE, asking(rows * 4 * 128))
-    used = np.array([np.asarray(layout.drive_of(np.array([part]), place)) for part in range(3)])
+    location = layout.locate(LARGE, asking(rows * 4 * 128))
+    used = np.array([np.asarray(layout.drive_of(np.array([part]), location)) for part in range(3)])
     assert np.all(used[:, :256] == used[:, :1]) and np.all(used[:, 256:] == (used[:, :1] + 1) % 9)
 
 

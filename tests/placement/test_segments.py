@@ -62,11 +62,11 @@ class ReferenceLayout:
         self.nodes, self.volumes, self.wraps, self.whole_blocks = nodes, volumes, wraps, whole_blocks
         self.cursors = [[0] * (1 if node.raid5 else node.disks) for node in nodes]
         self.count = [0] * len(nodes)
-        self.places = {}
+        self.locations = {}
         most_parts_first = sorted(range(len(volumes)), key=lambda v: (-volumes[v].parts, v))
         for v in most_parts_first:
             for segment in range(math.ceil(volumes[v].sectors / volumes[v].segment)):
-                self.places[v, segment] = self.put(v, segment)
+                self.locations[v, segment] = self.put(v, segment)
 
     def usable_sectors(self, node: Node) -> int:
         return (node.disks - 1) * UNIT * (node.sectors // UNIT - 1) if node.raid5 else node.sectors
@@ -88,15 +88,15 @@ class ReferenceLayout:
         if len(able) < self.volumes[v].parts:
             raise InputError("full")
         chosen = sorted(n for _, n in sorted(able)[: self.volumes[v].parts])
-        places = []
+        locations = []
         for n in chosen:
             disk = self.count[n] % len(self.cursors[n])
             if self.cursors[n][disk] + size > self.usable_sectors(self.nodes[n]):
                 self.cursors[n][disk] = 0
-            places.append((n, disk, self.cursors[n][disk]))
+            locations.append((n, disk, self.cursors[n][disk]))
             self.cursors[n][disk] += size
             self.count[n] += 1
-        return places
+        return locations
 
     def find(self, sector: int, sectors: int, read: bool):
         """Return m, and for each part its drive, address, length, and the drive of its parity or None."""
@@ -112,14 +112,16 @@ class ReferenceLayout:
             first, count = blocks[0] * (volume.block // m), len(blocks) * (volume.block // m)
         else:
             first, count = inside // m, math.ceil((end - inside) / m)
-        return m, [(*self.on_disk(n, disk, begin + first, read), count) for n, disk, begin in self.places[v, segment]]
+        return m, [
+            (*self.on_disk(n, disk, begin + first, read), count) for n, disk, begin in self.locations[v, segment]
+        ]
 
     def on_disk(self, n: int, disk: int, address: int, read: bool):
         node, before = self.nodes[n], sum(node.disks for node in self.nodes[:n])
         if not node.raid5:
             return before + disk, address, None
         row, rest = divmod(address, UNIT * (node.disks - 1))
-        drives = [(node.disks - 1 - row + 1 + place) % node.disks for place in range(node.disks)]
+        drives = [(node.disks - 1 - row + 1 + index) % node.disks for index in range(node.disks)]
         return before + drives[rest // UNIT], row * UNIT + rest % UNIT, None if read else before + drives[-1]
 
 
@@ -151,16 +153,16 @@ def test_every_part_lies_where_the_reference_finds_it(both, wraps, whole_blocks,
     most = max(volume.parts for volume in volumes)
 
     def found_by(layout: Segments, requests: Requests) -> tuple:
-        place = layout.locate(DRIVE, requests)
-        parts, numbers = layout.parts_of(place), [jnp.full(LENGTH, part) for part in range(int(layout.parts))]
+        location = layout.locate(DRIVE, requests)
+        parts, numbers = layout.parts_of(location), [jnp.full(LENGTH, part) for part in range(int(layout.parts))]
         return (
             parts,
-            layout.needed_of(place),
-            [layout.drive_of(number, place) for number in numbers],
-            [layout.target_on(number, place) for number in numbers],
-            [layout.part_on(jnp.full(LENGTH, drive), place) for drive in range(int(layout.drives))],
-            layout.sectors_of(jnp.zeros(LENGTH, jnp.int32), place, requests.sectors),
-            layout.companions(parts & jnp.uint32(2**most - 1), place),
+            layout.needed_of(location),
+            [layout.drive_of(number, location) for number in numbers],
+            [layout.target_on(number, location) for number in numbers],
+            [layout.part_on(jnp.full(LENGTH, drive), location) for drive in range(int(layout.drives))],
+            layout.sectors_of(jnp.zeros(LENGTH, jnp.int32), location, requests.sectors),
+            layout.companions(parts & jnp.uint32(2**most - 1), location),
         )
 
     requests = asking(sector)._replace(sectors=sectors, read=read)
@@ -197,8 +199,10 @@ def test_no_two_parts_share_a_sector(both):
 
     @jax.jit
     def located(requests: Requests) -> tuple:
-        place = layout.locate(DRIVE, requests)
-        return [layout.drive_of(jnp.full(length, part), place) for part in range(int(layout.parts))], place.targets
+        location = layout.locate(DRIVE, requests)
+        return [
+            layout.drive_of(jnp.full(length, part), location) for part in range(int(layout.parts))
+        ], location.targets
 
     taken, parity = set(), set()
     begin, expected = 0, 0
@@ -265,9 +269,11 @@ def test_nodes_are_drawn_in_proportion_to_their_capacity(count):
     volume = Volume(80_000, 8, count, block=8)
     layout = Segments(nodes, [volume, volume], wraps=True)
     for first in (0, 80_000):
-        place = layout.locate(DRIVE, asking(first + np.arange(0, 80_000, 8)))
+        location = layout.locate(DRIVE, asking(first + np.arange(0, 80_000, 8)))
         ends = np.cumsum(layout.brick_sizes)
-        on = np.searchsorted(ends, [layout.drive_of(jnp.full(10_000, part), place) for part in range(count)], "right")
+        on = np.searchsorted(
+            ends, [layout.drive_of(jnp.full(10_000, part), location) for part in range(count)], "right"
+        )
         share = np.asarray([np.mean(np.any(on == node, axis=0)) for node in range(4)])
         expected = included(weights, count)
         assert expected.sum() == pytest.approx(count)
@@ -297,16 +303,16 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
         "volume 1, segment .*: fewer than 4 nodes have space; node 0 has",
     )
     layout = Segments(NODES, of_table_ii(0.182)).on(PAPER)
-    assert [node.sectors for node in layout.nodes] == [member.capacity for member in PAPER.members]
+    assert [node.sectors for node in layout.nodes] == [drive.capacity for drive in PAPER.drives]
     copies, fragments = layout.volumes
     taken: dict[int, list[tuple[int, int]]] = {drive: [] for drive in range(30)}
     for volume, start, nodes in ((copies, 0, {1, 2, 3}), (fragments, copies.sectors, {0, 1, 2, 3})):
         begins = jnp.arange(start, start + volume.sectors, volume.segment, dtype=jnp.int32)
-        place = layout.locate(PAPER, jax.tree.map(jnp.asarray, asking(begins)))
-        on = np.asarray([layout.drive_of(jnp.full_like(begins, part), place) for part in range(volume.parts)])
+        location = layout.locate(PAPER, jax.tree.map(jnp.asarray, asking(begins)))
+        on = np.asarray([layout.drive_of(jnp.full_like(begins, part), location) for part in range(volume.parts)])
         of_node = np.searchsorted(np.cumsum(DISKS), on, "right")
         assert np.all(np.sort(of_node, axis=0) == np.sort(list(nodes))[:, None])
-        for drives, target in zip(on, place.targets, strict=False):
+        for drives, target in zip(on, location.targets, strict=False):
             for drive, at in zip(drives.tolist(), np.asarray(target.sector).tolist(), strict=True):
                 taken[drive].append((at, at + volume.part))
     # a part on the RAID 5 is not contiguous
@@ -486,8 +492,8 @@ def test_nodes_of_unequal_drives_serve_them(read):
     count = float((sums["reads"] + sums["writes"]).sum())
     sector = jnp.asarray(np.random.default_rng(1).integers(0, int(layout.capacity(PAPER)), 20_000), jnp.int32)
     requests = asking(sector)._replace(read=np.full(sector.shape, read))
-    place = layout.locate(PAPER, jax.tree.map(jnp.asarray, requests))
-    each = layout.needed_of(place) if read else jax.lax.population_count(layout.parts_of(place))
+    location = layout.locate(PAPER, jax.tree.map(jnp.asarray, requests))
+    each = layout.needed_of(location) if read else jax.lax.population_count(layout.parts_of(location))
     each = np.asarray(each, float)
     assert count >= 1500
     error = each.std() * np.sqrt(1 / count + 1 / each.size)
@@ -624,11 +630,11 @@ def large_volumes(draw) -> tuple[Volume, ...]:
 
 @jax.jit
 def located_on_large(layout: Segments, requests: Requests) -> tuple:
-    place = layout.locate(TWENTY_TB, requests)
+    location = layout.locate(TWENTY_TB, requests)
     numbers = [jnp.full(requests.sector.shape, part, jnp.int32) for part in range(int(layout.parts))]
-    drives = [layout.drive_of(number, place) for number in numbers]
-    targets = [layout.target_on(number, place) for number in numbers]
-    return layout.parts_of(place), drives, [one.sector for one in targets], [one.count for one in targets]
+    drives = [layout.drive_of(number, location) for number in numbers]
+    targets = [layout.target_on(number, location) for number in numbers]
+    return layout.parts_of(location), drives, [one.sector for one in targets], [one.count for one in targets]
 
 
 @settings(max_examples=40, derandomize=True)

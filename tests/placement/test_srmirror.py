@@ -59,12 +59,12 @@ def test_every_address_has_its_drives_heads_and_angles(aspect, where):
     assert home[0] % mirrors == 0 and 0 <= home[0] <= int(placement.drives) - mirrors
     angles = {}
     for copy in range(mirrors):
-        places = [placement.replica(DRIVE, target, jnp.full(1, copy), index) for index in range(replicas)]
-        assert len({int(place.head[0]) for place in places}) == replicas
-        assert len({int(place.end.head[0]) for place in places}) == replicas
-        assert {int(place.cylinder[0]) for place in places} == {int(target.cylinder[0])}
-        assert all(0 <= int(place.head[0]) < HEADS for place in places)
-        turned = np.array([float(place.angle[0] - target.angle[0]) for place in places])
+        locations = [placement.replica(DRIVE, target, jnp.full(1, copy), index) for index in range(replicas)]
+        assert len({int(location.head[0]) for location in locations}) == replicas
+        assert len({int(location.end.head[0]) for location in locations}) == replicas
+        assert {int(location.cylinder[0]) for location in locations} == {int(target.cylinder[0])}
+        assert all(0 <= int(location.head[0]) < HEADS for location in locations)
+        turned = np.array([float(location.angle[0] - target.angle[0]) for location in locations])
         np.testing.assert_allclose(np.diff(np.sort(turned % 1)), 1 / replicas, atol=1e-5)
         angles[copy] = turned % 1
     # on synchronized spindles the D_r D_m replicas of all drives are at even angles

@@ -25,21 +25,21 @@ def extent_of(target) -> tuple[int, int]:
     return round(float(target.angle[0]) * TRACK) % TRACK, round(float(target.transfer[0]) / 1e-4)
 
 
-def drive_of(layout, part: int, place) -> int:
+def drive_of(layout, part: int, location) -> int:
     """Return the drive of a part of the first request."""
-    return int(layout.drive_of(np.array([part]), place)[0])
+    return int(layout.drive_of(np.array([part]), location)[0])
 
 
 @settings(max_examples=80, derandomize=True)
 @given(disks=st.integers(1, 7), unit=st.integers(1, 20), sector=st.integers(0, 500), sectors=st.integers(1, 200))
 def test_every_sector_is_on_its_drive_once(disks, unit, sector, sectors):
     """Sector s is in unit s // unit; units rotate over the drives, row by row."""
-    place = Striped(disks, unit).locate(DRIVE, asking(sector, sectors))
+    location = Striped(disks, unit).locate(DRIVE, asking(sector, sectors))
     every = np.arange(sector, sector + sectors)
     on, at = every // unit % disks, every // unit // disks * unit + every % unit
-    for drive, target in enumerate(place.targets):
+    for drive, target in enumerate(location.targets):
         mine = at[on == drive]
-        assert bool(place.touched[0] >> drive & 1) == bool(mine.size)
+        assert bool(location.touched[0] >> drive & 1) == bool(mine.size)
         if mine.size:
             first, count = extent_of(target)
             assert list(range(first, first + count)) == mine.tolist()
@@ -52,11 +52,11 @@ def test_parity_rotates_and_never_shares_a_drive_with_its_data(disks, unit, sect
     layout = RAID5(disks, unit)
     per_row = (disks - 1) * unit
     row = sector // per_row
-    places = [layout.locate(DRIVE, asking(row * per_row + column * unit)) for column in range(disks - 1)]
-    assert sorted([*(drive_of(layout, 0, place) for place in places), drive_of(layout, 1, places[0])]) == list(
-        range(disks)
-    )
-    assert {extent_of(place.target)[0] for place in places} == {row * unit}
+    locations = [layout.locate(DRIVE, asking(row * per_row + column * unit)) for column in range(disks - 1)]
+    assert sorted(
+        [*(drive_of(layout, 0, location) for location in locations), drive_of(layout, 1, locations[0])]
+    ) == list(range(disks))
+    assert {extent_of(location.target)[0] for location in locations} == {row * unit}
     parities = {drive_of(layout, 1, layout.locate(DRIVE, asking(at * per_row))) for at in range(row, row + disks)}
     assert parities == set(range(disks))
 
@@ -103,8 +103,8 @@ def on(placement, write=None, dispatch=None, **more) -> System:
         (lambda: on(RAID5(3), Background()), "policy Background with RAID5"),
         (lambda: on(Striped(3), ReceivingBrick()), "policy ReceivingBrick with Striped"),
         (lambda: on(Coded(2, 3), dispatch=Hedged()), "hedged reads on Coded: the parts of this layout are not copies"),
-        (lambda: on(Striped(3), condition=FaultSchedule(outage(0, 5))), "1 bricks are stopped simultaneously"),
-        (lambda: on(RAID5(3), condition=FaultSchedule(outage(0, 5))), "1 bricks are stopped simultaneously"),
+        (lambda: on(Striped(3), faults=FaultSchedule(outage(0, 5))), "1 bricks are stopped simultaneously"),
+        (lambda: on(RAID5(3), faults=FaultSchedule(outage(0, 5))), "1 bricks are stopped simultaneously"),
         (lambda: on(Coded(2, 3), dispatch=DSPTF()), "requests that need 2 parts"),
     ],
 )

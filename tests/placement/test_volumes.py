@@ -38,13 +38,13 @@ def oracle(size: int, bricks, unit: int) -> list[tuple[int, int]]:
 
     A volume's units rotate over its bricks, and each sector takes the first free location of its brick.
     """
-    used, places = {}, []
+    used, locations = {}, []
     for on in bricks:
         for sector in range(size):
             brick = on[sector // unit % len(on)]
-            places.append((brick, used.setdefault(brick, 0)))
+            locations.append((brick, used.setdefault(brick, 0)))
             used[brick] += 1
-    return places
+    return locations
 
 
 def addresses(target) -> np.ndarray:
@@ -65,8 +65,8 @@ def test_every_sector_of_every_volume_has_a_separate_location(bricks, shape):
     layout = Volumes(size, bricks, unit)
     assert int(layout.capacity(DRIVE)) == len(expected) == len(set(expected))
     assert int(layout.drives) == 1 + max(brick for brick, _ in expected)
-    place = layout.locate(DRIVE, asking(filled(range(len(expected)))))
-    found = zip(np.asarray(place.home).tolist(), addresses(place.target).tolist(), strict=True)
+    location = layout.locate(DRIVE, asking(filled(range(len(expected)))))
+    found = zip(np.asarray(location.home).tolist(), addresses(location.target).tolist(), strict=True)
     assert list(found)[: len(expected)] == expected
 
 
@@ -79,16 +79,16 @@ def test_the_pieces_of_a_request_are_its_sectors(bricks, shape, data):
     """
     unit, rows = shape
     size = 6 * rows * unit
-    places = oracle(size, bricks, unit)
-    begins = data.draw(st.lists(st.integers(0, len(places) - 1), min_size=8, max_size=8))
-    counts = [data.draw(st.integers(1, len(places) - begin)) for begin in begins]
+    locations = oracle(size, bricks, unit)
+    begins = data.draw(st.lists(st.integers(0, len(locations) - 1), min_size=8, max_size=8))
+    counts = [data.draw(st.integers(1, len(locations) - begin)) for begin in begins]
     layout = SplitVolumes(size, bricks, unit)
-    place = layout.locate(DRIVE, asking(begins)._replace(sectors=np.asarray(counts, np.int32)))
-    assert len(place.targets) == int(layout.parts) == int(layout.drives)
+    location = layout.locate(DRIVE, asking(begins)._replace(sectors=np.asarray(counts, np.int32)))
+    assert len(location.targets) == int(layout.parts) == int(layout.drives)
     for at, (begin, count) in enumerate(zip(begins, counts, strict=True)):
-        for brick, target in enumerate(place.targets):
-            mine = [address for on, address in places[begin : begin + count] if on == brick]
-            assert bool(place.touched[at] >> brick & 1) == bool(mine)
+        for brick, target in enumerate(location.targets):
+            mine = [address for on, address in locations[begin : begin + count] if on == brick]
+            assert bool(location.touched[at] >> brick & 1) == bool(mine)
             if mine:
                 first, length = addresses(target)[at], round(float(target.transfer[at]) / 1e-4)
                 assert list(range(first, first + length)) == mine
@@ -186,19 +186,19 @@ def test_on_bricks_of_four_disks(layout):
     # logical volume v has 4 x `size` sectors, `size` on every disk, and the part of its first disk has the volume's
     # location
     firsts = np.arange(len(BRICKS)) * 4 * SIZE
-    place = placement.locate(DRIVE, asking(firsts))
-    assert np.all(np.asarray(place.disk) == 0)
+    location = placement.locate(DRIVE, asking(firsts))
+    assert np.all(np.asarray(location.disk) == 0)
     if layout is Volumes:
-        assert np.asarray(place.across.home).tolist() == [0, 0, 1, 4]
-        assert addresses(place.across.target).tolist() == [0, SIZE, 0, SIZE // 3]
+        assert np.asarray(location.across.home).tolist() == [0, 0, 1, 4]
+        assert addresses(location.across.target).tolist() == [0, SIZE, 0, SIZE // 3]
 
 
 def test_sectors_of_bricks_of_several_disks_do_not_overlap():
     """Every sector of every volume has a separate brick, disk and address, with a quarter of each volume on every disk."""
     bricks = ((0,), (1, 0), (1,))
     placement = Bricks(Volumes(48, bricks, 8), disks=4, unit=12)
-    place = placement.locate(DRIVE, asking(filled(range(4 * 48 * 3))))
-    parts = place.across.home, place.disk, addresses(place.across.target)
+    location = placement.locate(DRIVE, asking(filled(range(4 * 48 * 3))))
+    parts = location.across.home, location.disk, addresses(location.across.target)
     found = list(zip(*(np.asarray(part)[: 4 * 144].tolist() for part in parts), strict=True))
     assert len(set(found)) == 4 * 144
     for volume, on in enumerate(bricks):

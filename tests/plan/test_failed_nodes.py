@@ -15,7 +15,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB
 from storagekit.faults import Domain, Failures, Redundancy, ReliabilityModel, Repair
 from storagekit.plan import Code, Network, ParityRAID, SRArrays, schemes
-from storagekit.plan.failing_places import durability_in_places
+from storagekit.plan.failing_domains import durability_in_domains
 
 DRIVE = sk.load_drive("toshiba_mg10_20tb")
 
@@ -31,15 +31,15 @@ def names(answer) -> set[str]:
 @given(st.integers(1, 14), st.integers(1, 7), st.integers(1, 4), st.integers(1, 3), st.booleans())
 def test_the_most_lost_disks_are_those_of_the_worst_failure(group, nodes, racks, failed, of_racks):
     racks = min(racks, nodes)
-    places = racks if of_racks else nodes
-    failed = min(failed, places)
+    domains = racks if of_racks else nodes
+    failed = min(failed, domains)
     worst = 0
     for begin in range(nodes):
         # each disk goes to the next node, and each node to the next rack
         dealt = [(begin + disk) % nodes for disk in range(group)]
         where = [node % racks for node in dealt] if of_racks else dealt
-        for lost in combinations(range(places), failed):
-            worst = max(worst, sum(place in lost for place in where))
+        for lost in combinations(range(domains), failed):
+            worst = max(worst, sum(domain in lost for domain in where))
     network = Network(nodes, 1e9, racks, 1e9 if racks > 1 else None)
     assert network.most_lost(group, **{"racks" if of_racks else "nodes": failed}) == worst
 
@@ -48,12 +48,12 @@ def test_the_most_lost_disks_are_those_of_the_worst_failure(group, nodes, racks,
 def test_groups_are_spread_evenly_if_every_used_place_has_as_many_disks(group, nodes, racks):
     racks = min(racks, nodes)
     found = []
-    for places in (nodes, racks):
+    for domains in (nodes, racks):
         used = set()
         for begin in range(nodes):
-            where = [(begin + disk) % nodes % places for disk in range(group)]
-            used.add(tuple(sorted(where.count(place) for place in set(where))))
-        # all begins have the same numbers of disks in each place that they use
+            where = [(begin + disk) % nodes % domains for disk in range(group)]
+            used.add(tuple(sorted(where.count(domain) for domain in set(where))))
+        # all begins have the same numbers of disks in each domain that they use
         (counts,) = used if len(used) == 1 else [(1, 2)]
         found.append(len(counts) if len(set(counts)) == 1 else None)
     assert Network(nodes, 1e9, racks, 1e9 if racks > 1 else None).spread(group) == tuple(found)
@@ -91,7 +91,7 @@ def test_groups_on_the_same_nodes_lose_data_at_once(name):
 def test_nodes_that_nearly_always_fail():
     """Eight groups have two disks on each of two nodes, which fail with a probability of 99.99% in a year."""
     model = ReliabilityModel(Redundancy(3, 1, 8), Failures(0.01), Repair(1e5), (Domain("node", 2, Failures(0.9999)),))
-    found = durability_in_places(Network(2, 1e9), model, 1.0)
+    found = durability_in_domains(Network(2, 1e9), model, 1.0)
     assert found.loss_probability == pytest.approx(1 - 1e-8, abs=1e-10)
     assert found.mttdl_years == pytest.approx(-1 / (2 * math.log(1e-4)), rel=1e-3)
 
@@ -122,7 +122,7 @@ def test_two_mirrors_on_two_nodes_agree_with_a_simulation_of_all_disks():
     model = ReliabilityModel(
         Redundancy(1, 1, 2), year, Repair(year.year / repair), (Domain("node", 2, Failures(node, "rate")),)
     )
-    found = durability_in_places(Network(2, 1e9), model, 1.0).loss_probability
+    found = durability_in_domains(Network(2, 1e9), model, 1.0).loss_probability
     error = 4 * math.sqrt(share * (1 - share) / trials)
     assert share - error < found < share * 1.05 + error
     assert durability(model).loss_probability > share + error

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from helpers import assert_refused, assert_told, heading, slow_but
+from helpers import assert_refused, assert_states_result, heading, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheme_trials import random_needs, ranking_against_simulation
@@ -84,7 +84,7 @@ def test_the_cost_of_a_lost_disk_agrees_with_counting(group, parities):
     reads, read, write, first = 0.6, 1.0, 1.1, 0.9
     data, work, before = group - parities, 0.0, 0.0
     for turn in range(group):
-        held = [(turn + place) % group for place in range(group)]
+        held = [(turn + index) % group for index in range(group)]
         row, parity = held[parities:], held[:parities]
         for disk in row:
             before += reads * read + (1 - reads) * (min(1 + parities, data - 1) * first + (1 + parities) * write)
@@ -362,7 +362,7 @@ def test_a_check_simulates_the_first_scheme_and_reports_differences():
     assert f"{best.name} ranks first by mean response time" in drawn["title"]["text"]
     assert f"{best.name}: {best.mean / MS:#.3g}; the next, {following.name}:" in heading(drawn)
     assert "whiskers" in heading(drawn) and "whiskers" not in heading(answer.chart().to_dict())
-    assert_told(drawn)
+    assert_states_result(drawn)
     drawn_rows = [row for rows in drawn["datasets"].values() for row in rows]
     assert any(row.get("simulated") == pytest.approx(check.rows[0].simulated / MS) for row in drawn_rows)
 

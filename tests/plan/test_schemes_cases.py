@@ -244,8 +244,8 @@ def test_the_load_after_a_loss_agrees_with_counting(full, group, parities, count
     groups, data = count // group, group - parities
     layout = DeclusteredParity(count, group, parities, 8, full_stripes=True, slice_sectors=8)
     rows = np.arange(count * (count - 1) * groups)
-    place = layout.locate(DRIVE, asking(rows * data * 8))
-    held = np.array([np.asarray(layout.drive_of(np.array([part]), place)) for part in range(group)])
+    location = layout.locate(DRIVE, asking(rows * data * 8))
+    held = np.array([np.asarray(layout.drive_of(np.array([part]), location)) for part in range(group)])
     work = np.zeros(count)
     for row in held.T:
         units = row[parities:]

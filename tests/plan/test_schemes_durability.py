@@ -78,8 +78,8 @@ def test_the_answer_is_sorted_printed_and_converted():
     assert losses == sorted(losses) and answer.recommended.prediction.tolerates == 3
     assert "most durable: code, 2 x 3+3: data loss in 1 year with probability" in str(answer)
     assert "repair is serial: one disk at a time" in str(answer).lower()
-    told = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
-    assert told["ranking"][0]["loss_probability"] == losses[0] and told["ranking"][0]["causes"]
+    answered = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert answered["ranking"][0]["loss_probability"] == losses[0] and answered["ranking"][0]["causes"]
     assert float(answer.table.nines[0]) == pytest.approx(-math.log10(losses[0]))
 
 

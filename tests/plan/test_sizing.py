@@ -46,8 +46,8 @@ def test_writes_add_their_moments_on_every_mirror():
     chosen = layouts(4).where((layouts(4).replicas == 2) & (layouts(4).mirrors == 2))
     rate, accesses = 200.0, 1.5
     response, busy = loaded_response(spindle(drive), load, chosen, 4, rate)
-    places = generator.random((2, count, 2))
-    time = T + np.abs(places[0] - places[1]) * S / 2 + generator.random((count, 2)) * R / 2
+    points = generator.random((2, count, 2))
+    time = T + np.abs(points[0] - points[1]) * S / 2 + generator.random((count, 2)) * R / 2
     write = time + R / 2 + 1 * MS
     idle = 1 - rate * accesses / 4 * (0.5 * time.mean() + write.mean()) / accesses
     free = generator.random((count, 2)) < idle

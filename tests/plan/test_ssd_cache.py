@@ -120,8 +120,8 @@ def test_other_answers_know_the_cache():
     assert answer.growth(load=0.3).recommended.years > asked(tolerate=1, rate=500.0).growth(load=0.3).recommended.years
     assert 0 < answer.durability(Failures(0.014)).recommended.loss_probability < 1
     assert answer.next_purchase(400.0, drives={"nvme": (SSD, 600.0)}).ranking
-    told = json.loads(json.dumps(answer.to_dict()))["question"]["cache"]
-    assert told == {"ssd": "given as text", "drives": 2, "hits": 0.6, "write_back": False}
+    cache = json.loads(json.dumps(answer.to_dict()))["question"]["cache"]
+    assert cache == {"ssd": "given as text", "drives": 2, "hits": 0.6, "write_back": False}
 
 
 def test_a_check_simulates_the_disks_with_the_requests_that_reach_them(monkeypatch):

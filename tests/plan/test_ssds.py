@@ -160,8 +160,8 @@ def test_growth_failures_purchases_and_networks_work_with_ssds():
     assert answer.next_purchase().recommended is not None
     narrow = asked(tolerate=1, network=Network(4, 1e8))
     assert not narrow.feasible and "network" in str(narrow.binding)
-    told = json.loads(json.dumps(answer.to_dict()))
-    assert told["ranking"][0]["lifetime"] > 0 and told["question"]["drive"] == "given as text"
+    answered = json.loads(json.dumps(answer.to_dict()))
+    assert answered["ranking"][0]["lifetime"] > 0 and answered["question"]["drive"] == "given as text"
     assert answer.table.lifetime.attrs["units"] == "s"
     assert "80 parallel units" in "".join(answer.assumptions) and answer._repr_html_()
 

@@ -63,7 +63,7 @@ def test_sizes_of_one_operation_matter_for_this_operation_only(queue_depth):
     large = [small[0], replace(small[1], size=2.0**20)]
     before, after = (by_name(ranked(tenants=each, queue_depth=queue_depth)) for each in (small, large))
     for name in ("RAID 0", "RAID 10", "RAID 5, 11+1", "RAID 60, 2 x 4+2"):
-        reads, writes = (after[name].tenants[place].mean - before[name].tenants[place].mean for place in (0, 1))
+        reads, writes = (after[name].tenants[tenant].mean - before[name].tenants[tenant].mean for tenant in (0, 1))
         assert 0 < reads < writes, name
 
 
@@ -255,8 +255,8 @@ def test_the_answer_shows_each_tenant():
 
 def test_simulated_tenants_agree():
     answer = ranked(tenants=[replace(WEB, rate=350.0), IMAGES])
-    picked = tuple(one for one in answer.ranking if one.name == "RAID 10")
-    check = replace(answer, ranking=picked).check(schemes=1, seeds=8, requests=3000)
+    chosen = tuple(one for one in answer.ranking if one.name == "RAID 10")
+    check = replace(answer, ranking=chosen).check(schemes=1, seeds=8, requests=3000)
     rows = {row.measure: row for row in check.rows}
     assert [*rows] == ["mean", "p99", "mean of web", "p99 of web", "mean of images", "p99 of images"]
     for measure, row in rows.items():
@@ -278,8 +278,8 @@ def test_many_tenants_are_checked_by_their_means(streams):
 def test_a_simulated_stream_delays_the_requests_as_predicted():
     """Within 8%, because a stream arrives at regular times; without the stream, the prediction is too short by far more."""
     answer = ranked(tenants=[WEB, IMAGES], streams=[BACKUP])
-    picked = tuple(one for one in answer.ranking if one.name == "RAID 0")
-    check = replace(answer, ranking=picked).check(schemes=1, seeds=8, requests=3000)
+    chosen = tuple(one for one in answer.ranking if one.name == "RAID 0")
+    check = replace(answer, ranking=chosen).check(schemes=1, seeds=8, requests=3000)
     rows = [row for row in check.rows if row.measure.startswith("mean")]
     assert len(rows) == 3
     assert all(abs(row.difference) < 0.08 for row in rows), [(row.measure, row.difference) for row in rows]
@@ -376,7 +376,7 @@ def test_only_written_sizes_are_warned_about():
 def test_a_simulated_stream_of_full_stripes_agrees():
     """The data disks of a group divide each chunk, in the formula and in the simulation."""
     answer = ranked(rate=20.0, size=2.0**20, streams=[SequentialStream("backup", 60e6)])
-    picked = tuple(one for one in answer.ranking if one.name == "RAID 50, 2 x 5+1, full stripes")
-    check = replace(answer, ranking=picked).check(schemes=1, seeds=4, requests=6000)
+    chosen = tuple(one for one in answer.ranking if one.name == "RAID 50, 2 x 5+1, full stripes")
+    check = replace(answer, ranking=chosen).check(schemes=1, seeds=4, requests=6000)
     (row,) = (row for row in check.rows if row.measure == "mean")
     assert abs(row.difference) < 0.15, row.difference

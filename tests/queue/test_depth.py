@@ -88,9 +88,7 @@ def test_a_slow_brick_is_slow_in_all_its_drives(event_log):
     """Brick 1 of two runs at half speed: its drives 2 and 3 take twice the time of the drives of brick 0."""
     server = RateServer(1e5)
     placement = Bricks(Replicas(2), 2, 8)
-    system = System(
-        server, placement, Broadcast(), FCFS(), condition=FaultSchedule(Slowdown(1, 0.5)), drives=4, slots=16
-    )
+    system = System(server, placement, Broadcast(), FCFS(), faults=FaultSchedule(Slowdown(1, 0.5)), drives=4, slots=16)
     reads = ClosedLoop(RandomRequests(ExponentialSize(8192), 1.0), 8)
     data = execute(Scenario(system, reads), keys([2])[:, 0], 600, Record(sums_of(STANDARD))).tally
     each = data["busy"].sum(axis=0) / data["served"].sum(axis=0)
@@ -105,7 +103,7 @@ def test_all_drives_of_a_brick_stop_together():
         placement,
         Broadcast(),
         SATF(),
-        condition=FaultSchedule(outage(0, 50), timeout=0.02),
+        faults=FaultSchedule(outage(0, 50), timeout=0.02),
         drives=4,
         slots=16,
     )
@@ -131,7 +129,7 @@ def limited(dispatch, **more) -> System:
             "bricks of 2 drives in a system of 5",
         ),
         (
-            lambda: limited(Broadcast(), condition=FaultSchedule(outage(0, 5))),
+            lambda: limited(Broadcast(), faults=FaultSchedule(outage(0, 5))),
             "a queue of limited depth with claims",
         ),
         (lambda: limited(DSPTF()), "a queue of limited depth with claims"),

@@ -218,8 +218,8 @@ def test_bricks_of_unequal_sizes_each_have_one_queue(depth, coordinators):
     segment = np.random.default_rng(9).integers(0, 40, workload.time.size)
     requests = arrivals(workload, segment * UNIT)
     server = System(RateServer(RATE), layout, Hashing(), FCFS(), queue=queue, slots=256)
-    place = server.placement.locate(server.drive, requests.requests)
-    drive = np.asarray(layout.drive_of(jnp.zeros(workload.time.size, jnp.int32), place))
+    location = server.placement.locate(server.drive, requests.requests)
+    drive = np.asarray(layout.drive_of(jnp.zeros(workload.time.size, jnp.int32), location))
     first = np.array([0, 2, 3])
     brick = np.searchsorted(first, drive, "right") - 1
     workload = replace(workload, brick=brick, disk=drive - first[brick])
@@ -361,13 +361,17 @@ class Watch(AbstractLog):
     """
 
     def keep(self, scenario, state, report):
-        system, tags, places = scenario.system, state.queue, jax.tree.map(lambda leaf: leaf[None], state.slots.place)
+        system, tags, locations = (
+            scenario.system,
+            state.queue,
+            jax.tree.map(lambda leaf: leaf[None], state.slots.location),
+        )
         waits, has, edges = [], [], itertools.accumulate(system.bricks.sizes, initial=0)
         for brick, (first, end) in enumerate(itertools.pairwise(edges)):
             number = jnp.asarray([brick])
             waits.append(jnp.sum(bit_is_set(tags.queued, number), axis=0, keepdims=True))
             issued = system.queue.issued(tags, state.slots.waiting, number)
-            here = bit_is_set(issued[None], system.placement.part_on(jnp.arange(first, end)[:, None], places))
+            here = bit_is_set(issued[None], system.placement.part_on(jnp.arange(first, end)[:, None], locations))
             has.append(jnp.sum(here)[None] + jnp.sum(state.drives.planned[first:end])[None])
         return tags.at_work, jnp.concatenate(waits), jnp.concatenate(has), report.completed.number
 
@@ -455,7 +459,7 @@ def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
         (lambda: system(dispatch=DSPTF(), placement=Replicas(2)), "a fair queue with claims"),
         (lambda: system(dispatch=Broadcast(), placement=Replicas(2)), "parts that are withdrawn"),
         (lambda: system(dispatch=Hedged(0.01), placement=Replicas(2)), "a fair queue with"),
-        (lambda: system(placement=Replicas(2), condition=FaultSchedule(outage(1))), "bricks that stop"),
+        (lambda: system(placement=Replicas(2), faults=FaultSchedule(outage(1))), "bricks that stop"),
     ],
 )
 def test_impossible_queues_raise(build, message):

@@ -173,7 +173,7 @@ def test_interrupted_anywhere_accepted_results_are_complete(tmp_path, monkeypatc
     acts, killed = 0, True
     while killed:
         out = tmp_path / str(acts)
-        cache.place(a_run(out / "made0", 0), out / "dsptf", "of seed 0")
+        cache.move_into(a_run(out / "made0", 0), out / "dsptf", "of seed 0")
         (out / "dsptf" / "mine.txt").write_text("the reader's own")
         made, left, killed = a_run(out / "made1", 1), acts, False
         whose = os if kind == "replace" else Path
@@ -189,7 +189,7 @@ def test_interrupted_anywhere_accepted_results_are_complete(tmp_path, monkeypatc
         with monkeypatch.context() as patch:
             patch.setattr(whose, kind, act)
             try:
-                cache.place(made, out / "dsptf", "of seed 1")
+                cache.move_into(made, out / "dsptf", "of seed 1")
             except Killed:
                 killed = True
         for seed in (0, 1):
@@ -197,7 +197,7 @@ def test_interrupted_anywhere_accepted_results_are_complete(tmp_path, monkeypatc
                 contents = {path.read_text() for path in (out / "dsptf").glob("*.csv")}
                 assert contents == {str(seed)}
         # the next run detects the results of the last one
-        cache.place(a_run(out / "made2", 2), out / "dsptf", "of seed 2")
+        cache.move_into(a_run(out / "made2", 2), out / "dsptf", "of seed 2")
         assert {path.name for path in (out / "dsptf").glob("of_*")} == {"of_2.csv"}
         assert (out / "dsptf" / "mine.txt").exists()
         acts += 1
@@ -244,7 +244,7 @@ def test_an_empty_record_or_one_with_strange_names_is_not_accepted(tmp_path, out
     """The next run also removes no file that the record names."""
     mine = tmp_path / "mine.txt"
     mine.write_text("the reader's own")
-    cache.place(a_run(tmp_path / "made", 0), tmp_path / "dsptf", "of seed 0")
+    cache.move_into(a_run(tmp_path / "made", 0), tmp_path / "dsptf", "of seed 0")
     assert cache.is_current(tmp_path / "dsptf", "of seed 0", cache.pages("dsptf"))
     record = tmp_path / "dsptf" / cache.FINGERPRINT
     whole = json.loads(record.read_text())["outputs"]
@@ -299,7 +299,7 @@ def test_variables_that_change_numbers_count(write, monkeypatch, name, counts):
     assert (cache.fingerprint("dsptf", notebook, {}) != before) == counts
 
 
-def test_boards_depend_on_the_papers_that_they_use():
+def test_lab_pages_depend_on_the_papers_that_they_use():
     inputs = [name for name, _ in cache.inputs("")]
     assert "storagekit/papers/dsfq/what_if.py" in inputs
 

@@ -90,7 +90,7 @@ def test_a_character_outside_the_encoding_is_no_error(monkeypatch, tmp_path):
     assert (tmp_path / "said").read_text() == "5 \\xb5s \\udcff\na\n\\x1b"
 
 
-def test_text_of_a_board_is_escaped():
+def test_text_of_a_dashboard_is_escaped():
     table = pd.DataFrame({HTML: [HTML]}, index=pd.Index([HTML], name=HTML))
     shown_text = words.Said(HTML, [HTML], table)
     for page in (words.html(shown_text), words.html(f"{HTML}\n{HTML}"), words.noted([HTML])):

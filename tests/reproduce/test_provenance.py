@@ -173,4 +173,4 @@ def test_a_simulated_result_has_the_full_provenance_of_a_file():
 
     data = simulate(group(Hashing(), replicas=2, outstanding=4, read_share=1.0), requests=64)
     whole = provenance.whole(data.attrs, "dsptf.fig5", {"paper": "dsptf", "profile": "quick", "seed": 0})
-    assert provenance.UNTOLD not in whole.values() and set(KEYS) - {"commit"} <= set(whole)
+    assert provenance.UNKNOWN not in whole.values() and set(KEYS) - {"commit"} <= set(whole)

@@ -20,7 +20,7 @@ from storagekit.reproduce.claims import load_claims, papers
 from storagekit.reproduce.report import html_table, write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
 from storagekit.reproduce.site import Site, SiteError, site
-from storagekit.reproduce.site.chapter import chapter, places
+from storagekit.reproduce.site.chapter import chapter, locations
 from storagekit.reproduce.site.docstrings import literal, with_limits
 from storagekit.reproduce.site.reference import packages
 
@@ -75,7 +75,7 @@ def built(tmp_path_factory) -> Site:
     write_text(made / "dsptf.ipynb", nbformat.writes(executed()))
     for name in ("table1.svg", "table1.csv", "table1.summary.csv", "table1.nc"):
         write_text(made / name, SVG)
-    cache.place(made, folder, "made up")
+    cache.move_into(made, folder, "made up")
     write_scorecard(ROWS, out)
     write_text(out / "mine" / "index.html", "the reader's own")
     made = Site(out, ROWS, {"swift": "swift.ipynb, cell [4]: ValueError: no"}, PACKAGES)
@@ -110,9 +110,9 @@ def broken(page: Path, link: str, pages: dict[Path, Links]) -> bool:
     """Return whether an internal link names a missing file, or a missing id in a page of the site."""
     to = urlsplit(link)
     target = (page.parent / unquote(to.path)).resolve() if to.path else page
-    place = unquote(to.fragment)
+    fragment = unquote(to.fragment)
     return not target.is_file() or bool(
-        place and "=" not in place and target in pages and place not in pages[target].ids
+        fragment and "=" not in fragment and target in pages and fragment not in pages[target].ids
     )
 
 
@@ -250,10 +250,10 @@ def test_an_obstacle_at_the_sites_path_is_an_error(small):
 def test_an_exhibit_without_a_chart_links_to_no_data():
     page = executed()
     page.cells[4].outputs = [measurements_of("dsptf.protocol.once")]
-    found = places(page, ROWS, ())
+    found = locations(page, ROWS, ())
     # its numbers may come from any exhibit before it
     assert (found["dsptf.protocol"].data, found["dsptf.protocol"].alt) == ("", "")
-    found = places(executed(), ROWS, ())
+    found = locations(executed(), ROWS, ())
     assert found["dsptf.protocol"].data == ""
     assert found["dsptf.table1"].prose == "prose-2" and found["dsptf.protocol"].prose == "prose-5"
     text = "".join(cell.source for cell in chapter(executed(), "dsptf", ROWS, ()).cells)
@@ -262,8 +262,8 @@ def test_an_exhibit_without_a_chart_links_to_no_data():
 
 
 def test_a_table_that_is_too_large_has_no_link():
-    place = places(executed(), ROWS, ["table1.nc", "table10.csv", "table1.svg"])["dsptf.table1"]
-    assert place.links("../") == '<a href="../dsptf/table1.nc">NetCDF</a>'
+    location = locations(executed(), ROWS, ["table1.nc", "table10.csv", "table1.svg"])["dsptf.table1"]
+    assert location.links("../") == '<a href="../dsptf/table1.nc">NetCDF</a>'
 
 
 def test_a_description_of_an_argument_ends_with_its_limit():

@@ -111,7 +111,7 @@ def test_without_certainty_the_papers_number_is_not_shown(data):
         return int(table["paper"].notna().sum()) if "paper" in table else 0
 
     assert row_count(claim("a", 188), right) == 1
-    assert row_count(claim("a", 188), right, f"{EXHIBIT}_readings") == 1
+    assert row_count(claim("a", 188), right, f"{EXHIBIT}_interpretations") == 1
     # no measurement; another exhibit; a bound; no number; a mean without an interval, as for a maximum; another
     # interval
     assert row_count(claim("a", 188), None) == 0

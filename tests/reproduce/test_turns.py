@@ -8,9 +8,9 @@ import pytest
 from storagekit.reproduce.turns import RunStopped, Turns
 
 
-def papers(places: int, names: str, cells: int = 3) -> list[str]:
+def papers(slots: int, names: str, cells: int = 3) -> list[str]:
     """Return the order in which the cells of papers run; the first cell of each is its headline."""
-    turns, order, begin = Turns(places), [], Event()
+    turns, order, begin = Turns(slots), [], Event()
 
     def paper(number: int) -> None:
         with turns.ask((0, number)):
@@ -21,7 +21,7 @@ def papers(places: int, names: str, cells: int = 3) -> list[str]:
 
     with ThreadPoolExecutor(len(names)) as pool:
         running = [pool.submit(paper, number) for number in range(len(names))]
-        while len(turns._waiting) < len(names) - places:
+        while len(turns._waiting) < len(names) - slots:
             pass
         begin.set()
         for one in running:

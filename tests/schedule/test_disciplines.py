@@ -16,7 +16,7 @@ from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, Choice, ScheduleS
 CYLINDERS = np.array([52, 40, 90, 49])
 # turns ahead of the platter; the arm needs 0.2, 1.0, 4.0 and 0.1 ms, 1/50 to 2/5 of a turn
 ANGLES = np.array([0.01, 0.15, 0.5, 0.9])
-BORN = np.array([-3e-3, -9e-3, -1e-3, -5e-3])
+ARRIVAL_TIMES = np.array([-3e-3, -9e-3, -1e-3, -5e-3])
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,10 @@ def drive():
 def choice(drive, cylinder=50) -> Choice:
     count = len(CYLINDERS)
     rows = jnp.zeros(count, jnp.int32)
-    places = jnp.asarray(CYLINDERS, jnp.int32)
-    target = Target(places, rows, jnp.asarray(ANGLES, jnp.float32), jnp.zeros(count), Arm(places, rows))
+    cylinders = jnp.asarray(CYLINDERS, jnp.int32)
+    target = Target(cylinders, rows, jnp.asarray(ANGLES, jnp.float32), jnp.zeros(count), Arm(cylinders, rows))
     arm = Arm(jnp.asarray([cylinder], jnp.int32), jnp.zeros(1, jnp.int32))
-    arrival_time = jnp.asarray(BORN, jnp.float32)
+    arrival_time = jnp.asarray(ARRIVAL_TIMES, jnp.float32)
     reads, first = jnp.ones(count, bool), jnp.zeros(count, jnp.int32)
     return Choice(
         drive, drive, Replicas(1), jnp.zeros(1, jnp.int32), arm, jnp.zeros(1), target, reads, arrival_time, first, None

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import assert_refused, assert_told, heading, rows
+from helpers import assert_refused, assert_states_result, heading, rows
 from scipy import stats
 
 from storagekit.core.resources import data_path
@@ -133,7 +133,7 @@ def test_the_chart_has_every_scheme_and_marks_overloaded_ones(found):
     # the text gives figures of the schemes that are not overloaded; "again" equals "hashing"
     said = "Response time of again compared with hashing: +0.0% (+0.0 to +0.0) in the mean, and +0.0% at the 99th"
     assert f"{said} percentile." in heading(marked)
-    assert_told(marked)
+    assert_states_result(marked)
 
 
 def test_the_chart_gives_the_gain_of_the_fastest_scheme(found):

@@ -96,7 +96,7 @@ def test_measures_worked_by_hand():
         candidates=[25, 25],
         contested=[3, 3],
     )
-    data = measured(counted(sums, 0), np.array([2]), STANDARD).isel(lane=0)
+    data = measured(counted(sums, 0), np.array([2]), STANDARD).isel(run=0)
     assert float(data.elapsed) == 4 and float(data.requests) == 16 and float(data.accesses) == 20
     assert float(data.throughput) == pytest.approx(20 / 4 / 2)
     assert data.brick_throughput.values == pytest.approx([3.5, 1.5])

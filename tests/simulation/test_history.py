@@ -18,10 +18,8 @@ REQUESTS = RandomRequests(FixedSize(4096), 0.5)
 COUNTS = ("requests", "accesses", "elapsed", "blocked")
 
 
-def pair(rate=50.0, condition=None, slots: int | None = 64) -> Scenario:
-    system = System(
-        RateServer(2000), Replicas(2), Hashing(), FCFS(), AllCopies(), condition=condition, drives=2, slots=slots
-    )
+def pair(rate=50.0, faults=None, slots: int | None = 64) -> Scenario:
+    system = System(RateServer(2000), Replicas(2), Hashing(), FCFS(), AllCopies(), faults=faults, drives=2, slots=slots)
     return Scenario(system, PoissonArrivals(REQUESTS, rate))
 
 

@@ -12,7 +12,7 @@ from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import replicate, simulate, sweep
 from storagekit.simulation.provisioning import FEWEST, fewest, groups
-from storagekit.simulation.run_length import extent
+from storagekit.simulation.run_length import run_length
 from storagekit.simulation.shards import SweepSettings, finished, grouped
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import Immediate, ReceivingBrick
@@ -80,7 +80,7 @@ def test_only_points_that_wait_for_a_slot_are_repeated():
     assert same(found, given)
     scenarios = [server(rate) for rate in axes["rate"]]
     (piece,) = grouped(scenarios, 2, [2, 64])
-    done = finished(piece, SweepSettings((0, 1), extent(1000, None, 200)))
+    done = finished(piece, SweepSettings((0, 1), run_length(1000, None, 200)))
     assert done.slots.tolist() == [64, 2, 64]
 
 

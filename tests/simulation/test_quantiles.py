@@ -138,11 +138,11 @@ def test_quantiles_of_all_seeds_are_those_of_all_requests():
     data = from_bins(bins, 2)
     pooled, each = data.pooled_response_quantile, data.response_quantile
     whole = from_bins(bins.reshape(1, 2, 2, 2, BINS).sum(axis=3), 1).response_quantile
-    np.testing.assert_array_equal(pooled.transpose("lane", "quantile"), np.repeat(whole.T.values, 2, axis=0))
+    np.testing.assert_array_equal(pooled.transpose("run", "quantile"), np.repeat(whole.T.values, 2, axis=0))
     # half of the requests of the first point are long, 10% of its first run and 90% of its second
-    highest, of_all = (float(of.sel(quantile=0.95).isel(lane=0)) for of in (each, pooled))
+    highest, of_all = (float(of.sel(quantile=0.95).isel(run=0)) for of in (each, pooled))
     assert highest == pytest.approx(of_all, rel=WITHIN)
-    assert float(each.sel(quantile=0.5).isel(lane=0)) < float(each.sel(quantile=0.5).isel(lane=1))
+    assert float(each.sel(quantile=0.5).isel(run=0)) < float(each.sel(quantile=0.5).isel(run=1))
     assert "pooled_response_quantile" not in from_bins(bins, 1)
 
 

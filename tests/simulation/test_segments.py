@@ -137,7 +137,7 @@ def test_what_depends_on_earlier_requests_prevents_segments():
     for model, name in (
         (system(cache=sk.cache.BrickLRU.sized(units.MB, bricks=4)), "BrickLRU"),
         (system(sk.dispatch.LARD()), "LARD"),
-        (system(condition=sk.faults.FaultSchedule(sk.faults.outage(1, 0, 10))), "FaultSchedule"),
+        (system(faults=sk.faults.FaultSchedule(sk.faults.outage(1, 0, 10))), "FaultSchedule"),
     ):
         assert name in reason(model, long)
 

@@ -16,12 +16,11 @@ from storagekit.drive import RateServer, load_drive
 from storagekit.engine import COMPLETED, Runner, Scenario, Sum, System, completed
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
-from storagekit.simulation import Measure, provisioning, sweep, sweeping
+from storagekit.simulation import Measure, provisioning, sweep, sweeping, time_series
 from storagekit.simulation import content_hash as contents
 from storagekit.simulation import shards as piecewise
 from storagekit.simulation import store as stored
-from storagekit.simulation import time_series as course
-from storagekit.simulation.run_length import extent
+from storagekit.simulation.run_length import run_length
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 
 EFFORT = {"seeds": 8, "requests": 200}
@@ -43,7 +42,7 @@ def whole() -> xr.Dataset:
 def pairs(monkeypatch):
     """Use pieces of two points with eight seeds."""
     monkeypatch.setattr(piecewise, "LEAST", 1)
-    monkeypatch.setattr(piecewise, "width", lambda lanes: 16)
+    monkeypatch.setattr(piecewise, "width", lambda runs: 16)
 
 
 def counts(data: xr.Dataset) -> tuple[int, int]:
@@ -81,13 +80,13 @@ def test_the_set_of_stored_points_changes_no_bit(tmp_path, whole, pairs, points_
 
 def test_a_single_remaining_run_does_not_run_alone(tmp_path, monkeypatch):
     """In a sweep with one seed, a single run would use another program, with possibly different last digits."""
-    settings, widths = piecewise.SweepSettings((3,), extent(200, None, None)), []
+    settings, widths = piecewise.SweepSettings((3,), run_length(200, None, None)), []
 
     def watched(scenario, key, record):
         widths.append(key.shape[1])
         return Runner(scenario, key, record)
 
-    monkeypatch.setattr(course, "Runner", watched)
+    monkeypatch.setattr(time_series, "Runner", watched)
     for points in ([build(2), build(4)], [build(4)]):
         (group,) = piecewise.grouped(points, seeds=1)
         (piece,) = piecewise.pieces(group, {len(points) - 1}, seeds=1)
@@ -257,7 +256,7 @@ AXES = {"depth": list(range(1, %(depths)d + 1)), "read_share": [number / %(share
 EFFORT = {"seeds": 2, "requests": %(requests)d}
 if __name__ == "__main__":
     if sys.argv[2:]:
-        shards.LEAST, shards.width = 1, lambda lanes: int(sys.argv[2])
+        shards.LEAST, shards.width = 1, lambda runs: int(sys.argv[2])
     sk.sweep(build, AXES, **EFFORT, store=sys.argv[1])
 """
 

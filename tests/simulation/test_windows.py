@@ -102,7 +102,7 @@ class Waiting(AbstractLog):
 
     def keep(self, scenario, state, report):
         slots = state.slots
-        return report.waits, slots.waiting, slots.stream, slots.place.home, state.queue.queued
+        return report.waits, slots.waiting, slots.stream, slots.location.home, state.queue.queued
 
 
 @pytest.mark.parametrize("streams", [2, 3, 12], ids=["one word", "one word of three", "several words"])

@@ -129,7 +129,7 @@ def sent_whole() -> Iterator[None]:
 def small(monkeypatch):
     """Use pieces of two points."""
     monkeypatch.setattr(piecewise, "LEAST", 1)
-    monkeypatch.setattr(piecewise, "width", lambda lanes: 16)
+    monkeypatch.setattr(piecewise, "width", lambda runs: 16)
 
 
 @pytest.fixture(scope="module")

@@ -61,13 +61,13 @@ def single(number) -> jax.Array:
 
 
 @given(patterns(), st.floats(0, 2), st.floats(0, 1), st.integers(1, 5))
-def test_a_thread_resumes_at_the_first_instant_with_its_count(pattern, since, delay, parts):
+def test_a_thread_resumes_at_the_first_instant_with_its_count(pattern, instant, delay, parts):
     """Compare with the definition at 2,000 instants of the next period.
 
     Each thread is on when it resumes, up to rounding, and at no instant before.
     """
     count, defined, span = pattern
-    now, delay, near = narrow(since * span), narrow(delay * span), 2e-6 * max(span, 1.0)
+    now, delay, near = narrow(instant * span), narrow(delay * span), 2e-6 * max(span, 1.0)
     clock = count.init(())
     for _ in range(parts):
         clock = count.elapse(clock, single(now / parts))
@@ -84,9 +84,9 @@ def test_a_thread_resumes_at_the_first_instant_with_its_count(pattern, since, de
 
 
 @given(patterns(), st.floats(0, 3))
-def test_counts_at_a_time_agree_with_the_definition(pattern, since):
+def test_counts_at_a_time_agree_with_the_definition(pattern, instant):
     count, defined, span = pattern
-    times = np.linspace(0, since * span, 200)
+    times = np.linspace(0, instant * span, 200)
     expected = np.array([defined(time) for time in times])
     neighbours = [np.array([defined(time + near) for time in times]) for near in (-1e-6 * span, 1e-6 * span)]
     sure = (expected == neighbours[0]) & (expected == neighbours[1])

@@ -46,7 +46,7 @@ def test_the_parts_of_a_trace_give_the_numbers_of_the_whole(count, cuts, seed):
         before = np.searchsorted(whole.time[of], [bar["at"] for bar in mine[1:]])
         np.testing.assert_allclose(np.cumsum(counts)[:-1], before, atol=1)
 
-    points = seen.places()
+    points = seen.offsets()
     assert min(count, POINTS // 2) <= len(points) <= 2 * POINTS + 1
     gaps = np.diff(np.searchsorted(whole.time, [point["at"] for point in points]))
     assert len(set(gaps.tolist())) <= 1

@@ -92,16 +92,16 @@ def test_a_compacted_trace_keeps_what_lies_together(rows, extent):
     offset, size = 512 * offset, 512 * size
     whole = request_trace(np.arange(len(rows)), device, offset, size, [True] * len(rows), devices=list("abc"))
     packed = whole.compacted(extent)
-    places: dict[tuple[int, int], int] = {}
+    locations: dict[tuple[int, int], int] = {}
     for one in range(len(rows)):
         for sector in range(int(size[one]) // 512):
             source = (int(device[one]), int(offset[one]) // 512 + sector)
-            place = int(packed.offset[one]) // 512 + sector
+            location = int(packed.offset[one]) // 512 + sector
             # a byte has one place, and no two bytes share one
-            assert places.setdefault(source, place) == place
-    assert len(set(places.values())) == len(places)
-    extents = {(d, s * 512 // extent) for d, s in places}
-    assert max(places.values()) * 512 < len(extents) * extent
+            assert locations.setdefault(source, location) == location
+    assert len(set(locations.values())) == len(locations)
+    extents = {(d, s * 512 // extent) for d, s in locations}
+    assert max(locations.values()) * 512 < len(extents) * extent
     assert packed.devices == ("3 devices, compacted",) and packed.size.tolist() == size.tolist()
 
 

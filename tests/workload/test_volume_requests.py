@@ -75,7 +75,7 @@ def test_volumes_clients_and_addresses_have_their_distributions():
         span = size - largest
         assert abs(mine.mean() - span / 2) <= 4 * span / np.sqrt(12 * mine.size) + 8
         assert abs(mine.std() - span / np.sqrt(12)) <= 4 * span / np.sqrt(12 * mine.size) + 8
-    assert requests().told_apart and not RandomRequests(FixedSize(512), 1.0).told_apart
+    assert requests().stores_streams and not RandomRequests(FixedSize(512), 1.0).stores_streams
 
 
 def test_equal_addresses_have_equal_hashes():

@@ -398,10 +398,10 @@ STOPS = FaultSchedule(outage(0, 10, 20))
         ),
         (lambda: with_write(Claimed(), RAID5(4)), "RAID5: the parts of this layout are neither copies nor fragments"),
         (
-            lambda: with_write(Committed(), condition=STOPS),
+            lambda: with_write(Committed(), faults=STOPS),
             "bricks that stop together with delayed writes: not modelled",
         ),
-        (lambda: with_write(Claimed(), condition=STOPS), "bricks that stop together with delayed writes: not modelled"),
+        (lambda: with_write(Claimed(), faults=STOPS), "bricks that stop together with delayed writes: not modelled"),
     ],
 )
 def test_impossible_settings_raise(make, complaint):

@@ -42,7 +42,7 @@ _REQUESTS = Validator(least=0, most=1e9).each
 
 @validate(together=require_broadcast)
 def waiting_at_choice(
-    places: Annotated[Numbers, _PLACES],
+    stations: Annotated[Numbers, _PLACES],
     outstanding: Annotated[Numbers, _REQUESTS],
     shape: Annotated[Numbers, _PLACES] = 1.0,
 ) -> NDArray:
@@ -53,7 +53,7 @@ def waiting_at_choice(
 
     Parameters
     ----------
-    places : float or array of float
+    stations : float or array of float
         Number N of stations, at least 1.
     outstanding : float or array of float
         Number Q of outstanding requests.
@@ -81,28 +81,28 @@ def waiting_at_choice(
 
     and n = 1/E[1/(k + 1)] - 1.
     """
-    space = namespace_of(places, outstanding, shape)
+    space = namespace_of(stations, outstanding, shape)
     outstanding = space.maximum(space.asarray(outstanding, float), 1.0)
     if space is np:
         shape = np.maximum(shape, _LEAST_SHAPE)
-        others = _others(places, shape)
+        others = _others(stations, shape)
         betaln = special_of(space).betaln
         whole = betaln(shape, others)
         few = np.exp(betaln(shape - 1, others) - whole) - np.exp(betaln(shape - 1, others + outstanding) - whole)
     else:
         # with e = r - 1, the same number is (e + b) (1 - B(e, b + Q) / B(e, b)) / e
-        more, others = shape - 1, _others(places, shape)
+        more, others = shape - 1, _others(stations, shape)
         slope = _grown(others, more) - _grown(others + outstanding, more)
         power = more * slope
         some = space.where(power != 0, power, 1.0)
         few = -(more + others) * slope * space.where(power != 0, space.expm1(some) / some, 1 + power / 2)
-    return 1 / (few / outstanding - unchecked(idle_place)(places, outstanding - 1, shape) / 2) - 1
+    return 1 / (few / outstanding - unchecked(idle_station)(stations, outstanding - 1, shape) / 2) - 1
 
 
-def _others(places: Numbers, shape: Numbers) -> NDArray:
+def _others(stations: Numbers, shape: Numbers) -> NDArray:
     """Return b = r (N - 1) of the product form; for one station, a small number with the derivative of b."""
-    space = namespace_of(places, shape)
-    more = space.asarray(places, float) - 1
+    space = namespace_of(stations, shape)
+    more = space.asarray(stations, float) - 1
     return shape * (space.maximum(more, 1e-9) if space is np else more + value_of(space.maximum(1e-9 - more, 0.0)))
 
 
@@ -145,8 +145,8 @@ def _beta_ratio(shape: Numbers, others: Numbers, outstanding: Numbers) -> NDArra
 
 
 @validate(together=require_broadcast)
-def idle_place(
-    places: Annotated[Numbers, _PLACES],
+def idle_station(
+    stations: Annotated[Numbers, _PLACES],
     outstanding: Annotated[Numbers, _REQUESTS],
     shape: Annotated[Numbers, _PLACES] = 1.0,
 ) -> NDArray:
@@ -156,7 +156,7 @@ def idle_place(
 
     Parameters
     ----------
-    places : float or array of float
+    stations : float or array of float
         Number N of stations, at least 1.
     outstanding : float or array of float
         Number Q of outstanding requests.
@@ -173,13 +173,13 @@ def idle_place(
     InputError
         If a number is out of range, or the arrays do not broadcast.
     """
-    space = namespace_of(places, outstanding, shape)
-    return space.exp(_beta_ratio(shape, _others(places, shape), outstanding))
+    space = namespace_of(stations, outstanding, shape)
+    return space.exp(_beta_ratio(shape, _others(stations, shape), outstanding))
 
 
 @validate(together=require_broadcast)
 def staffed(
-    places: Annotated[Numbers, _PLACES],
+    stations: Annotated[Numbers, _PLACES],
     outstanding: Annotated[Numbers, _REQUESTS],
     servers: Annotated[NDArray, COUNT.up_to(1000).each],
 ) -> NDArray:
@@ -189,7 +189,7 @@ def staffed(
 
     Parameters
     ----------
-    places : float or array of float
+    stations : float or array of float
         Number of stations, at least 1.
     outstanding : float or array of float
         Number of outstanding requests.
@@ -215,11 +215,11 @@ def staffed(
     where P(n) is the probability of n requests at a station, with r = m in the product form. If only one of m servers
     works, the time between completions is m times as long as if all m servers work.
     """
-    space = namespace_of(places, outstanding)
+    space = namespace_of(stations, outstanding)
     outstanding = space.broadcast_to(
         space.maximum(outstanding, 1.0), np.broadcast_shapes(np.shape(outstanding), np.shape(servers))
     )
-    others = _others(places, servers)
+    others = _others(stations, servers)
 
     def one_more(found: Any, works: NDArray) -> NDArray:
         left = outstanding - found
@@ -280,7 +280,7 @@ def shape_of(
 
 @validate(together=require_broadcast)
 def busy_share(
-    places: Annotated[Numbers, _PLACES],
+    stations: Annotated[Numbers, _PLACES],
     queue: Annotated[Numbers, Validator(least=1e-9, most=1e9).each],
     variation: Annotated[Numbers, AMOUNT.each],
     shape: Annotated[Numbers, _PLACES] = 1.0,
@@ -289,7 +289,7 @@ def busy_share(
 
     Parameters
     ----------
-    places : float or array of float
+    stations : float or array of float
         Number N of stations, at least 1.
     queue : float or array of float
         Number of outstanding requests per station, q = Q/N.
@@ -321,13 +321,13 @@ def busy_share(
     If the service time depends on n, U is multiplied by the busy share of the product form with r, divided by the busy
     share of the product form with r = 1.
     """
-    space = namespace_of(places, queue, variation, shape)
-    places, queue = space.asarray(places, float), space.asarray(queue, float)
-    met = space.maximum(1 - 1 / (places * queue), 0)
-    left = 1 / places + (1 - 1 / places) * (1 + space.minimum(space.asarray(variation, float), 1)) / 2
+    space = namespace_of(stations, queue, variation, shape)
+    stations, queue = space.asarray(stations, float), space.asarray(queue, float)
+    met = space.maximum(1 - 1 / (stations * queue), 0)
+    left = 1 / stations + (1 - 1 / stations) * (1 + space.minimum(space.asarray(variation, float), 1)) / 2
     whole, square = 1 + met * queue, met * (1 - left)
     # the smaller root of square U^2 - whole U + queue, in the form that is valid for a square of 0
     busy = 2 * queue / (whole + space.sqrt(whole**2 - 4 * square * queue))
-    idle = unchecked(idle_place)
-    ratio = (1 - idle(places, places * queue, shape)) / (1 - idle(places, places * queue))
+    idle = unchecked(idle_station)
+    ratio = (1 - idle(stations, stations * queue, shape)) / (1 - idle(stations, stations * queue))
     return at_most(busy * ratio, 1.0)

@@ -308,7 +308,7 @@ def _occupied(
     alone = spindle.mean_seek(reach) + arc / 2
     # the disks that divide a request serve it together, as the disks of a mirror serve a write
     group = np.where(layouts.ways > 1, written, heads)
-    places, outstanding = space.divide(disks, group), space.multiply(disks, load.queue)
+    stations, outstanding = space.divide(disks, group), space.multiply(disks, load.queue)
     beside = _beside_reads(spindle, layouts, reach, alone, load.queue)
     seen, reads = unchecked(visible)(p, heads, group, layouts.ways, written + before, *beside)
     # Each head serves all writes, so no other head has taken some of the writes.
@@ -328,19 +328,19 @@ def _occupied(
 
     # The first estimate of the queue ignores that a disk is faster with a longer queue. This estimate gives the
     # speed-up, and the speed-up gives the actual queue.
-    crowd = space.broadcast_to(_waiting_at_choice(places, outstanding), reach.shape)
+    crowd = space.broadcast_to(_waiting_at_choice(stations, outstanding), reach.shape)
     slow, fast = (total(time, time) for time in (chosen_among(crowd), chosen_among(crowd * (1 + _STEP))))
     shape = _shape_of(crowd, slow, fast, _STEP)
-    chosen = chosen_among(_waiting_at_choice(places, outstanding, shape))
+    chosen = chosen_among(_waiting_at_choice(stations, outstanding, shape))
     # first the share of idle time at the mean queue, then the gain of a read that chooses among idle heads
     first = total(chosen, chosen)
     square = chosen**2 / 3 + p * (1 - p) * turned**2
     variation = square * ((p * layouts.ways + (1 - p) * (written + before)) / first) ** 2
-    busy = _busy_share(places, load.queue * group * seen, variation, shape)
+    busy = _busy_share(stations, load.queue * group * seen, variation, shape)
     if np.all(heads == 1):
         return total(chosen, chosen, 1 - busy), busy
     # A read keeps one disk of its mirror busy, a write keeps all of them busy.
-    shared = (1 - reads) * busy + reads * space.minimum(busy, _staffed(places, outstanding, heads))
+    shared = (1 - reads) * busy + reads * space.minimum(busy, _staffed(stations, outstanding, heads))
     busy = space.where(heads > 1, shared, busy)
     idle = space.where(heads > 1, 1 - busy, 0)
     none = (1 - idle) ** heads

@@ -370,5 +370,7 @@ def _curve(drive: Drive) -> Curve:
 def _held(drive: Drive) -> NDArray:
     """Return, for each of evenly spaced cylinders, the share of the sectors that are on the cylinders before it."""
     sectors = np.linspace(0, drive.capacity - 1, 513).astype(np.int64)
-    place = drive.locate(cast(Array, sectors), cast(Array, np.ones_like(sectors)))
-    return np.interp(np.linspace(0, 1, 513), np.asarray(place.cylinder) / (drive.cylinders - 1), sectors / sectors[-1])
+    location = drive.locate(cast(Array, sectors), cast(Array, np.ones_like(sectors)))
+    return np.interp(
+        np.linspace(0, 1, 513), np.asarray(location.cylinder) / (drive.cylinders - 1), sectors / sectors[-1]
+    )

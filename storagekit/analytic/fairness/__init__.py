@@ -6,7 +6,7 @@ rates for any streams at any bricks. `hybrid` computes the rates if delays are c
 shares. `witness` finds the worst interval in the log of a run, to which the bounds apply.
 """
 
-from storagekit.analytic.fairness.bounds import Reading as Reading
+from storagekit.analytic.fairness.bounds import Interpretation as Interpretation
 from storagekit.analytic.fairness.bounds import Side as Side
 from storagekit.analytic.fairness.bounds import bound_one_server as bound_one_server
 from storagekit.analytic.fairness.bounds import bound_total as bound_total

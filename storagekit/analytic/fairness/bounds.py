@@ -104,10 +104,10 @@ class Side:
 _SIDE = instance_of(Side, "the weight and costs of a stream, for example Side(weight=1, largest=8)")
 # An interpretation of equation 8 returns two terms for a stream: the cost that is multiplied by the queues, and the
 # number of batches that is added to D_SFQ.
-Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
+Interpretation = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
 
-def _reading(label: str, value: Reading) -> Reading:
+def _interpretation(label: str, value: Interpretation) -> Interpretation:
     """Return the value. Raises InputError unless it is a function of one `Side`, such as `printed`."""
     if not callable(value):
         raise InputError(
@@ -225,7 +225,7 @@ def bound_total(
     g: Annotated[Side, _SIDE],
     depth: ArrayLike,
     waiting: ArrayLike,
-    reading: Annotated[Reading, _reading],
+    interpretation: Annotated[Interpretation, _interpretation],
 ) -> NDArray:
     """Return an upper bound on the unfairness of TOTAL-DSFQ in the work of all bricks together.
 
@@ -237,7 +237,7 @@ def bound_total(
         Number D of requests that a brick has issued to all its disks.
     waiting : float or array of float
         Largest number D_SFQ of requests of one stream that wait at a brick.
-    reading : callable
+    interpretation : callable
         Interpretation of equation 8. With `printed`, c is the largest cost at the brick, and n = m = 1. With
         `repaired`, c is the largest cost at any brick, and n and m are the numbers of coordinators of f and of g.
 
@@ -265,7 +265,7 @@ def bound_total(
     _require_least("depth", depth, 0)
     _require_least("waiting", waiting, 0)
     require_broadcast(f=_first(f), g=_first(g), depth=depth, waiting=waiting)
-    return _of_one(f, depth, waiting, reading) + _of_one(g, depth, waiting, reading)
+    return _of_one(f, depth, waiting, interpretation) + _of_one(g, depth, waiting, interpretation)
 
 
 def _first(side: Side) -> NDArray:
@@ -273,9 +273,9 @@ def _first(side: Side) -> NDArray:
     return np.zeros(np.broadcast_shapes(*(np.shape(value) for value in vars(side).values() if value is not None)))
 
 
-def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) -> NDArray:
+def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, interpretation: Interpretation) -> NDArray:
     """Return the sum of the terms of equation 8 that belong to one of the two streams."""
-    given = *reading(side), side.bricks, side.weight, depth, waiting
+    given = *interpretation(side), side.bricks, side.weight, depth, waiting
     cost, batches, bricks, weight, depth, waiting = (namespace_of(one).asarray(one, float) for one in given)
     queues = (depth + waiting) * bricks + 1
     return (queues * cost + (waiting + batches) * side.batch) / weight

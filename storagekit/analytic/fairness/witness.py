@@ -83,7 +83,7 @@ def largest_unfairness(
         np.shape(weights)[:1] == (2,), "weights of shape", str(np.shape(weights)), "one for each of the two streams"
     )
     weights = namespace_of(weights).asarray(weights, float)
-    normalized = cost / _with_lanes(weights, cost.ndim - 1, "weights")[None]
+    normalized = cost / _with_runs(weights, cost.ndim - 1, "weights")[None]
     apart = normalized[:, 0] - normalized[:, 1]
     return namespace_of(apart).maximum(_largest_fall(apart, joint, away), _largest_fall(-apart, joint, away))
 
@@ -177,7 +177,7 @@ def largest_drop(
     require(work.shape == cost.shape, "total of shape", str(work.shape), f"{cost.shape}, the shape of served")
     require((work >= 0) & namespace_of(work).isfinite(work), "total", work, "0 or more and finite")
     require((part >= 0) & (part <= 1), "share", part, "between 0 and 1")
-    return _largest_fall(cost - _with_lanes(part[None], cost.ndim, "share") * work, own, away)
+    return _largest_fall(cost - _with_runs(part[None], cost.ndim, "share") * work, own, away)
 
 
 def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -196,7 +196,7 @@ def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, n
     return served, backlogged, gap
 
 
-def _with_lanes(values: np.ndarray, dimensions: int, label: str) -> np.ndarray:
+def _with_runs(values: np.ndarray, dimensions: int, label: str) -> np.ndarray:
     """Return `values` with an axis of length 1 for every batch axis that is missing."""
     require(
         values.ndim in (1, dimensions), f"{label} of shape", str(values.shape), "one for all runs, or one for each run"

@@ -26,7 +26,7 @@ class Draws(NamedTuple):
         Time since the previous request, multiplied by the rate; exponential with mean 1.
     operation : array of float, shape `[request, seed]`
         Uniform in [0, 1). The request is a write if the number is below the share of writes.
-    place : array of float, shape `[request, seed]`
+    selector : array of float, shape `[request, seed]`
         Uniform in [0, 1). The number selects the disk where the request begins.
     seek : array of float, shape `[request, seed, block]`
         Uniform in [0, 1), for the seek time of each block.
@@ -36,7 +36,7 @@ class Draws(NamedTuple):
 
     gap: Float[np.ndarray, "request seed"]
     operation: Float[np.ndarray, "request seed"]
-    place: Float[np.ndarray, "request seed"]
+    selector: Float[np.ndarray, "request seed"]
     seek: Float[np.ndarray, "request seed block"]
     rotation: Float[np.ndarray, "request seed block"]
 
@@ -133,7 +133,7 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
         draws.seek.shape[-1],
         f"at least {rows * disks}, one for each block",
     )
-    asked = striping.asked(draws.operation >= write_share, draws.place)
+    asked = striping.asked(draws.operation >= write_share, draws.selector)
     shape = (*draws.gap.shape, rows, disks)
     seek, rotation = (part[..., : rows * disks].reshape(shape) for part in (draws.seek, draws.rotation))
     times = disk.times(striping.unit, seek, rotation)

@@ -189,9 +189,9 @@ def _scanned(stream: RequestStream, paths: Paths | None, packs: bool) -> Array:
     if paths is None:
         nothing = path(0.0, np.zeros(stream.work.shape[-1]), 0.0, 0.0, 0.0)
         paths = Paths(nothing, nothing)
-    lanes = jnp.broadcast_shapes(stream.gap.shape[1:], stream.work.shape[1:-1], *(way.out.shape for way in paths))
+    runs = jnp.broadcast_shapes(stream.gap.shape[1:], stream.work.shape[1:-1], *(way.out.shape for way in paths))
     kind = jnp.result_type(stream.gap, stream.work, stream.blocks, *jax.tree.leaves(paths), jnp.float32)
-    alone, each = jnp.zeros(lanes, kind), jnp.zeros((*lanes, stream.work.shape[-1]), kind)
+    alone, each = jnp.zeros(runs, kind), jnp.zeros((*runs, stream.work.shape[-1]), kind)
     start = _Busy(each, each, alone, alone)
 
     def step(state: Any, request: RequestStream) -> tuple[Any, Array]:

@@ -176,14 +176,14 @@ class Striping:
             return float(self.rows)
         return self.accesses(write_share) / self.disks
 
-    def asked(self, read: NDArray, place: NDArray) -> Bool[np.ndarray, "*request row disk"]:
+    def asked(self, read: NDArray, selector: NDArray) -> Bool[np.ndarray, "*request row disk"]:
         """Return a mask of the disks that serve a block of each row of a request.
 
         Parameters
         ----------
         read : array of bool, shape `[*request]`
             Whether the request is a read.
-        place : array of float, shape `[*request]`
+        selector : array of float, shape `[*request]`
             Random number in [0, 1) that selects the disk where the request begins.
 
         Returns
@@ -199,10 +199,10 @@ class Striping:
         row = np.arange(self.rows)[:, None]
         disk = np.arange(self.disks)
         if not self.groups:
-            begin = np.floor(place * self.disks).astype(int)[..., None, None]
+            begin = np.floor(selector * self.disks).astype(int)[..., None, None]
             order = (disk - begin) % self.disks + row * self.disks
             return order < self.blocks
-        begin = np.floor(place * self.members).astype(int)[..., None, None]
+        begin = np.floor(selector * self.members).astype(int)[..., None, None]
         check = (disk % self.members) == (begin + row) % self.members
         lost = self.group_of < self.failed
         return (~check | lost | ~np.asarray(read, bool)[..., None, None]) & ~self.down

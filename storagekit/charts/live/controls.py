@@ -1,4 +1,4 @@
-"""Controls of a board: their labels, values and initial value, and their values in an exported page."""
+"""Controls of a dashboard: their labels, values and initial value, and their values in an exported page."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ class Control(ABC):
 
     @abstractmethod
     def widget(self) -> "ValueWidget":
-        """Return the widget for JupyterLab; `meaning` converts its `value` into the argument of the board."""
+        """Return the widget for JupyterLab; `meaning` converts its `value` into the argument of the dashboard."""
 
     def meaning(self, value: Any) -> Any:
-        """Return the argument of the board that corresponds to a value of the widget."""
+        """Return the argument of the dashboard that corresponds to a value of the widget."""
         return value
 
     @abstractmethod
@@ -97,7 +97,7 @@ class Slider(Control):
 
     def stops(self):
         steps = round((self.high - self.low) / self.step)
-        even = [self.low + self.step * round(steps * place / (_FEW - 1)) for place in range(_FEW)]
+        even = [self.low + self.step * round(steps * index / (_FEW - 1)) for index in range(_FEW)]
         chosen = sorted({*(self.few or even), self.value})
         return [(f"{one:g}", int(one) if self.whole else float(one)) for one in chosen]
 
@@ -157,7 +157,7 @@ class ChoiceControl(Control):
     label : str
         Text of the control.
     options : mapping of str to object
-        For each name, the argument that the board receives; at least one.
+        For each name, the argument that the dashboard receives; at least one.
     value : str
         The initial name, by default the first.
     few : sequence of str

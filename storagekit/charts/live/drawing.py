@@ -1,4 +1,4 @@
-"""The chart of a board in JupyterLab: a widget with all scripts, in which only the rows are replaced."""
+"""The chart of a dashboard in JupyterLab: a widget with all scripts, in which only the rows are replaced."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A board as one HTML file that works without a kernel and without a network."""
+"""A dashboard as one HTML file that works without a kernel and without a network."""
 
 import base64
 import gzip
@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import vl_convert
 from tqdm import tqdm
 
-from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import ChoiceControl, Control
+from storagekit.charts.live.dashboard import Dashboard, Shown
 from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, validate
@@ -27,20 +27,20 @@ _PAGE, _SCRIPT, _STYLE = (Path(__file__).with_name(f"exported.{kind}") for kind 
 
 @validate
 def export(
-    board: Board,
+    dashboard: Dashboard,
     path: Annotated[str | Path, instance_of(str | Path, "the path of a file")],
     *,
     title: str,
     lead: str = "",
 ) -> Path:
-    """Write one HTML file with the answers of the board at every combination of the `stops` of its controls.
+    """Write one HTML file with the answers of the dashboard at every combination of the `stops` of its controls.
 
     The function computes all answers, and shows a progress bar. The file works without a kernel and without a network.
 
     Parameters
     ----------
-    board : Board
-        The board. Its controls are `Slider`, `StepsControl` and `ChoiceControl` objects.
+    dashboard : Dashboard
+        The dashboard. Its controls are `Slider`, `StepsControl` and `ChoiceControl` objects.
     path : str or path
         The file. An existing file is replaced.
     title : str
@@ -58,10 +58,10 @@ def export(
     InputError
         If there are more than `MOST` answers, or if the class of a control is not from `storagekit.charts`.
     """
-    path, kept = Path(path), _controls(board)
-    asked = _asked(board, kept)
-    told = json.dumps({"controls": [_told(one) for one in kept.values()]} | asked, separators=(",", ":"))
-    packed = base64.b64encode(gzip.compress(told.encode(), 6, mtime=0)).decode()
+    path, kept = Path(path), _controls(dashboard)
+    asked = _asked(dashboard, kept)
+    facts = json.dumps({"controls": [_facts(one) for one in kept.values()]} | asked, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(facts.encode(), 6, mtime=0)).decode()
     parts = {
         "title": escape(title),
         "lead": escape(lead),
@@ -84,16 +84,16 @@ def _script() -> str:
     return vl_convert.javascript_bundle(_SCRIPT.read_text(encoding="utf-8"))
 
 
-def _controls(board: Board) -> dict[str, Control]:
-    kept = {name: one for name, one in board.controls.items() if isinstance(one, Control)}
-    if len(kept) < len(board.controls):
+def _controls(dashboard: Dashboard) -> dict[str, Control]:
+    kept = {name: one for name, one in dashboard.controls.items() if isinstance(one, Control)}
+    if len(kept) < len(dashboard.controls):
         raise InputError(
-            f"controls {', '.join(board.controls.keys() - kept)}: give a Slider, StepsControl or ChoiceControl"
+            f"controls {', '.join(dashboard.controls.keys() - kept)}: give a Slider, StepsControl or ChoiceControl"
         )
     return kept
 
 
-def _asked(board: Board, controls: dict[str, Control]) -> dict[str, Any]:
+def _asked(dashboard: Dashboard, controls: dict[str, Control]) -> dict[str, Any]:
     """Return the answers in order; the last control varies fastest.
 
     An answer consists of its text, the index of its chart among the different charts (-1 for none), and its rows.
@@ -108,7 +108,7 @@ def _asked(board: Board, controls: dict[str, Control]) -> dict[str, Any]:
     specs: list[dict[str, Any]] = []
     found = []
     for values in tqdm(points, desc="computing", unit="answer", delay=2, leave=False):
-        found.append(_point(board.shown(dict(zip(controls, values, strict=True))), specs))
+        found.append(_point(dashboard.shown(dict(zip(controls, values, strict=True))), specs))
     return {"specs": specs, "points": found}
 
 
@@ -130,7 +130,7 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
-def _told(control: Control) -> dict[str, Any]:
+def _facts(control: Control) -> dict[str, Any]:
     words = [words for words, _ in control.stops()]
     return {
         "label": control.label,

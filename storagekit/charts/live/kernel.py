@@ -1,4 +1,4 @@
-"""A board in JupyterLab: Python computes every answer, and text and chart are updated in place."""
+"""A dashboard in JupyterLab: Python computes every answer, and text and chart are updated in place."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from storagekit.charts.live import words as wording
-from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import Control
+from storagekit.charts.live.dashboard import Dashboard, Shown
 from storagekit.core.errors import InputError
 from storagekit.core.optional_packages import require_extra
 from storagekit.core.validation import shown
@@ -26,12 +26,12 @@ _QUIET = '<span style="color: #888; font-size: 85%">{}</span>'
 
 
 def live(
-    board: Board | Callable[..., Any],
+    dashboard: Dashboard | Callable[..., Any],
     draw: Callable[[Any], alt.TopLevelMixin] | None = None,
     controls: "Mapping[str, Control | ValueWidget] | None" = None,
     words: Callable[[Any], Any] = str,
 ) -> "Box":
-    """Return a board with its controls, its text and its chart for JupyterLab.
+    """Return a dashboard with its controls, its text and its chart for JupyterLab.
 
     While a slider is dragged, at most one answer is pending. It is computed from the values that the controls have at
     the start of the computation, so the last answer is always for the last values. If the values are not possible, an
@@ -39,15 +39,15 @@ def live(
 
     Parameters
     ----------
-    board : Board or callable
-        The board, or the function `answer` of a new board.
+    dashboard : Dashboard or callable
+        The dashboard, or the function `answer` of a new dashboard.
     draw : callable, optional
-        The function `draw` of the new board. It has no effect with a `Board`.
+        The function `draw` of the new dashboard. It has no effect with a `Dashboard`.
     controls : mapping of str to Control, optional
-        The controls of the new board. They have no effect with a `Board`.
+        The controls of the new dashboard. They have no effect with a `Dashboard`.
     words : callable
-        The function `words` of the new board, by default the printed form of the answer. It has no effect with a
-        `Board`.
+        The function `words` of the new dashboard, by default the printed form of the answer. It has no effect with a
+        `Dashboard`.
 
     Returns
     -------
@@ -57,22 +57,24 @@ def live(
     Raises
     ------
     InputError
-        If `board` is a function and `draw` or `controls` is missing, or if ipywidgets or anywidget is not installed.
+        If `dashboard` is a function and `draw` or `controls` is missing, or if ipywidgets or anywidget is not installed.
     """
     require_extra("lab", "ipywidgets", "anywidget")
     from ipywidgets import HTML, Box, Layout, VBox
 
     from storagekit.charts.live.drawing import Drawing
 
-    if not isinstance(board, Board):
+    if not isinstance(dashboard, Dashboard):
         if draw is None or controls is None:
-            raise InputError(f"board {shown(board)}: give a Board, or an answer function with draw and controls")
-        board = Board(board, draw, controls, words)
-    widgets = {name: one.widget() if isinstance(one, Control) else one for name, one in board.controls.items()}
+            raise InputError(
+                f"dashboard {shown(dashboard)}: give a Dashboard, or an answer function with draw and controls"
+            )
+        dashboard = Dashboard(dashboard, draw, controls, words)
+    widgets = {name: one.widget() if isinstance(one, Control) else one for name, one in dashboard.controls.items()}
     _aligned(list(widgets.values()))
-    answering = Answering(board, widgets, HTML(), Drawing(), HTML())
-    if board.waiting:
-        answering.said.value = wording.html(board.waiting)
+    answering = Answering(dashboard, widgets, HTML(), Drawing(), HTML())
+    if dashboard.waiting:
+        answering.said.value = wording.html(dashboard.waiting)
         answering.changed(None)
     else:
         answering.answer()
@@ -87,7 +89,7 @@ def live(
 class Answering:
     """Computes the answer after a control has changed: later if an event loop runs, otherwise immediately."""
 
-    board: Board
+    dashboard: Dashboard
     controls: "Mapping[str, ValueWidget]"
     said: "HTML"
     drawing: "Drawing"
@@ -109,7 +111,7 @@ class Answering:
     def values(self) -> dict[str, Any]:
         """Return the current values."""
         chosen = {name: widget.value for name, widget in self.controls.items()}
-        known = self.board.controls
+        known = self.dashboard.controls
         return {
             name: control.meaning(chosen[name]) if isinstance(control, Control) else chosen[name]
             for name, control in known.items()
@@ -119,7 +121,7 @@ class Answering:
         self.pending = False
         begin = perf_counter()
         self.state.value = _QUIET.format("computing ...")
-        self.show(self.board.shown(self.values()))
+        self.show(self.dashboard.shown(self.values()))
         self.answers += 1
         self.state.value = _QUIET.format(f"computed in {_time(perf_counter() - begin)}")
 

@@ -60,9 +60,9 @@ def impossible(fault: Exception) -> str:
 
 
 def broken(fault: Exception) -> str:
-    """Return a message about a failure of the board itself, as HTML."""
+    """Return a message about a failure of the dashboard itself, as HTML."""
     words = f"{type(fault).__name__}: {fault}"
-    return f'<p style="margin: 2px 0; color: #8a3b00"><b>This board failed.</b> {escape(words)}</p>'
+    return f'<p style="margin: 2px 0; color: #8a3b00"><b>This dashboard failed.</b> {escape(words)}</p>'
 
 
 def noted(warnings: Sequence[str]) -> str:

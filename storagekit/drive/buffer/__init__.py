@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from storagekit.core.batching import where_tree
+from storagekit.drive.buffer.fill import buffer_fill
 from storagekit.drive.buffer.reads import find, read
 from storagekit.drive.buffer.segments import BufferMemory as BufferMemory
 from storagekit.drive.buffer.segments import BufferRequest as BufferRequest
@@ -11,7 +12,6 @@ from storagekit.drive.buffer.segments import BufferSegments as BufferSegments
 from storagekit.drive.buffer.segments import Faster as Faster
 from storagekit.drive.buffer.segments import ReadAheadStop as ReadAheadStop
 from storagekit.drive.buffer.segments import faster as faster
-from storagekit.drive.buffer.stretch import stretch
 from storagekit.drive.buffer.writes import take, ways_of, write
 
 
@@ -53,9 +53,9 @@ def served(
     ways = ways_of(segments, stopped, taken)
     # The arm moves once, to the next sector to read or the first sector to write: one computation serves both.
     next_read = jnp.where(found.runs, memory.base, found.end)
-    piece = stretch(segments.drive.geometry, jnp.where(request.read, next_read, request.sector))
+    piece = buffer_fill(segments.drive.geometry, jnp.where(request.read, next_read, request.sector))
     begins = jnp.where(request.read, read_begins, ways.begins)
-    least = jnp.where(request.read | taken.joins, 0.0, segments.electronics.overheads.least_seek)
+    least = jnp.where(request.read | taken.joins, 0.0, segments.controller.overheads.least_seek)
     reached = segments.reach(memory.arm, angle, begins, piece, request.read, least)
     reads = read(segments, memory, request, found, piece, reached)
     writes = write(segments, memory, request, taken, ways, piece, reached)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.batching import any_row, first_min, pick, real, where_tree
+from storagekit.drive.buffer.fill import HAIR, BufferFill, buffer_fill
 from storagekit.drive.buffer.segments import (
     LONG_AGO,
     NEVER,
@@ -16,7 +17,6 @@ from storagekit.drive.buffer.segments import (
     BufferSegments,
     Faster,
 )
-from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 
 
 class BufferHit(NamedTuple):
@@ -45,15 +45,15 @@ class BufferHit(NamedTuple):
 class Media(NamedTuple):
     """Times of the platter during a read, seconds from now.
 
-    piece: sectors that the head reads without a pause. since: time at which the head is at the first of these sectors.
+    piece: sectors that the head reads without a pause. start_time: time at which the head is at the first of these sectors.
     landing: time at which the arm reaches the track of these sectors. ends: time at which the last sector of a miss has
     passed. first, most: two numbers of sectors that define the order of a zero-latency read. On the first track, the
     head first reads the request's sectors number `first` + 1 to `most`. It then reads the sectors number 1 to `first`.
     `first` equals `most` if the head reads all sectors in order.
     """
 
-    piece: Stretch
-    since: Float[Array, "1 *batch"]
+    piece: BufferFill
+    start_time: Float[Array, "1 *batch"]
     landing: Float[Array, "1 *batch"]
     ends: Float[Array, "1 *batch"]
     first: Int[Array, "1 *batch"]
@@ -95,11 +95,11 @@ def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
 
 def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferRequest) -> Int[Array, "1 *batch"]:
     """Return the address at which read-ahead after a read stops: the address of the first sector that is not read."""
-    buffer, geometry = segments.electronics.buffer, segments.drive.geometry
+    buffer, geometry = segments.controller.buffer, segments.drive.geometry
     if buffer.read_ahead == 0:
         return request.end
     if buffer.read_ahead == 4:
-        piece = stretch(geometry, request.end)
+        piece = buffer_fill(geometry, request.end)
         begins, ends = piece.track(piece.sector)
         length = piece.zone.sectors_per_track
         return jnp.minimum(jnp.where(found.start < begins, ends + length, ends), geometry.capacity)
@@ -107,7 +107,7 @@ def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferReque
     most = jnp.asarray(buffer.most_ahead, jnp.int32)
     limit = jnp.minimum(jnp.where(most > 0, request.end + most, room), geometry.capacity)
     if buffer.read_ahead < 3:
-        piece = stretch(geometry, jnp.where(found.hit, found.end, request.end - 1))
+        piece = buffer_fill(geometry, jnp.where(found.hit, found.end, request.end - 1))
         _, track_end = piece.track(piece.sector)
         limit = jnp.minimum(limit, track_end if buffer.read_ahead == 1 else piece.cylinder_end(piece.sector))
     return jnp.maximum(limit, request.end)
@@ -118,7 +118,7 @@ def read(
     memory: BufferMemory,
     request: BufferRequest,
     found: BufferHit,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """Return the time in seconds until a read that arrives now completes, and the state of the buffer after the read.
@@ -133,7 +133,7 @@ def read(
         The read.
     found : BufferHit
         Result of `find`.
-    piece : Stretch
+    piece : BufferFill
         Sectors that the head reads next.
     reached : BufferReach
         Times at which the arm and the head reach these sectors, seconds from now.
@@ -145,7 +145,7 @@ def read(
     BufferMemory
         The state after the read, with times in seconds from now, the arrival of the read.
     """
-    buffer = segments.electronics.buffer
+    buffer = segments.controller.buffer
     media = _media(segments, memory, request, found, piece, reached)
     answer = _answer(segments, memory, request, found, media)
     old = jnp.where(found.miss, 0, pick(memory.limit, found.segment))
@@ -168,7 +168,7 @@ def read(
         # A miss takes the segment that is written behind if no other segment is free.
         dirty=jnp.where(found.miss & (found.segment == memory.dirty), NO_REQUEST, memory.dirty),
         base=base,
-        since=jnp.where(over, media.ends, media.since),
+        base_time=jnp.where(over, media.ends, media.start_time),
         landing=media.landing,
         last=found.segment,
         uses=uses,
@@ -178,17 +178,17 @@ def read(
 
 
 def _starts(
-    segments: BufferSegments, memory: BufferMemory, piece: Stretch, further: Bool[Array, "1 *batch"]
+    segments: BufferSegments, memory: BufferMemory, piece: BufferFill, further: Bool[Array, "1 *batch"]
 ) -> Bool[Array, "1 *batch"]:
     """Return whether a hit starts read-ahead at the beginning of `piece`; always false where `further` is false."""
-    buffer, place = segments.electronics.buffer, piece.place(piece.sector)
+    buffer, location = segments.controller.buffer, piece.location(piece.sector)
     if not buffer.ahead_on_hit:
         return jnp.zeros_like(further)
     leaves = jnp.zeros_like(further)
     if buffer.read_ahead in (1, 2):
-        leaves = place.cylinder != memory.arm.cylinder
+        leaves = location.cylinder != memory.arm.cylinder
     if buffer.read_ahead == 1:
-        leaves = leaves | (place.head != memory.arm.head)
+        leaves = leaves | (location.head != memory.arm.head)
     return further & ~leaves
 
 
@@ -197,7 +197,7 @@ def _media(
     memory: BufferMemory,
     request: BufferRequest,
     found: BufferHit,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
 ) -> Media:
     """Return the sectors that the head reads next, and their times.
@@ -206,14 +206,14 @@ def _media(
     """
     most = jnp.minimum(piece.track(piece.sector)[1] - piece.sector, request.count)
     first = most
-    if segments.electronics.buffer.zero_latency_read:
+    if segments.controller.buffer.zero_latency_read:
         behind = segments.behind(piece, reached)
         skipped = jnp.maximum(jnp.ceil(behind - HAIR), 1.0).astype(jnp.int32)
         first = jnp.where(found.miss & (behind > 0) & (skipped < most), skipped, most)
-    kept = BufferReach(memory.landing, memory.since)
-    landing, since = where_tree(found.runs, kept, reached)
-    ends = since + request.target.transfer
-    return Media(piece, since, landing, ends, first, most)
+    kept = BufferReach(memory.landing, memory.base_time)
+    landing, start_time = where_tree(found.runs, kept, reached)
+    ends = start_time + request.target.transfer
+    return Media(piece, start_time, landing, ends, first, most)
 
 
 def _there_at(
@@ -226,7 +226,7 @@ def _there_at(
     """
     number = jnp.where((number > media.first) & (number <= media.most) & found.miss, media.first, number)
     piece = media.piece
-    within = media.since + segments.drive.seconds(piece.turns(request.sector + number - piece.sector))
+    within = media.start_time + segments.drive.seconds(piece.turns(request.sector + number - piece.sector))
     # Sectors of the next zone follow without a gap; the length of its tracks is taken to be the same.
     beyond = media.ends - segments.drive.seconds((request.count - number) / piece.length)
     time = jnp.where(found.miss & (request.sector + number > piece.limit), beyond, within)
@@ -240,7 +240,7 @@ def _answer(
 
     A sector crosses the bus when it is in the buffer, the drive has the bus, and the sectors before it have crossed.
     """
-    overheads, bus, buffer = segments.electronics.overheads, segments.electronics.bus, segments.electronics.buffer
+    overheads, bus, buffer = segments.controller.overheads, segments.controller.bus, segments.controller.buffer
     hit_overhead, overhead, disconnect = (
         segments.after(what, memory) for what in ("read_hit", "read_miss", "read_disconnect")
     )
@@ -271,7 +271,7 @@ def _deciding(
     request, only the first or the last track may contain that sector.
     """
     # In a zero-latency read, sectors that the head reads earlier wait for the first sectors of the track.
-    late = [media.first] if segments.electronics.buffer.zero_latency_read else []
+    late = [media.first] if segments.controller.buffer.zero_latency_read else []
     if segments.faster is Faster.BUS:
         return [*late, request.count]
     _, track_end = media.piece.track(jnp.minimum(request.sector + found.there, media.piece.limit - 1))

@@ -42,8 +42,8 @@ from storagekit.core.batching import MOST_WHOLE, pick, row_index, where_tree
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, validate, validate_fields
 from storagekit.drive.base import Arm, Target
-from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
-from storagekit.drive.electronics import Electronics, require_possible
+from storagekit.drive.buffer.fill import HAIR, BufferFill, buffer_fill
+from storagekit.drive.controller import DriveController, require_possible
 from storagekit.drive.mechanical import Drive
 
 NO_REQUEST = -1
@@ -112,7 +112,7 @@ class BufferMemory(NamedTuple):
         Segment into which the drive reads ahead, or NO_REQUEST.
     base : array of int, shape `[1, *batch]`
         Sector from which the head has read without a pause.
-    since : array of float, shape `[1, *batch]`
+    base_time : array of float, shape `[1, *batch]`
         Time at which the head was at the beginning of sector `base`.
     landing : array of float, shape `[1, *batch]`
         Time at which the arm was on the track of sector `base`.
@@ -136,7 +136,7 @@ class BufferMemory(NamedTuple):
     used: Int[Array, "segment *batch"]
     ahead: Int[Array, "1 *batch"]
     base: Int[Array, "1 *batch"]
-    since: Float[Array, "1 *batch"]
+    base_time: Float[Array, "1 *batch"]
     landing: Float[Array, "1 *batch"]
     dirty: Int[Array, "1 *batch"]
     settled: Float[Array, "1 *batch"]
@@ -152,9 +152,9 @@ class BufferMemory(NamedTuple):
 
     def elapse(self, time: Float[Array, "1 *batch"]) -> "BufferMemory":
         """Return the memory `time` seconds later. Times before `LONG_AGO` are replaced by `LONG_AGO`."""
-        later = (jnp.maximum(one - time, LONG_AGO) for one in (self.since, self.landing, self.settled))
-        since, landing, settled = later
-        return self._replace(since=since, landing=landing, settled=settled)
+        later = (jnp.maximum(one - time, LONG_AGO) for one in (self.base_time, self.landing, self.settled))
+        base_time, landing, settled = later
+        return self._replace(base_time=base_time, landing=landing, settled=settled)
 
     def reads_on(self) -> Bool[Array, "1 *batch"]:
         """Return whether the drive reads ahead."""
@@ -194,8 +194,8 @@ class BufferSegments(eqx.Module):
     ----------
     drive : Drive
         Arm and platter.
-    electronics : Electronics
-        Parameters of controller, bus and buffer (`load_electronics`). Times and `most_ahead` may be arrays
+    controller : DriveController
+        Parameters of controller, bus and buffer (`load_controller`). Times and `most_ahead` may be arrays
         `[1, *batch]`. All other parameters are Python numbers, which are fixed at compilation. Functions of this object
         are compiled with `equinox.filter_jit`.
     faster : Faster
@@ -209,13 +209,13 @@ class BufferSegments(eqx.Module):
     """
 
     drive: Annotated[Drive, DRIVE]
-    electronics: Electronics
+    controller: DriveController
     faster: Annotated[Faster, instance_of(Faster, "a member of sk.drive.buffer.Faster")] = eqx.field(
         static=True, default=Faster.EITHER
     )
 
     def __check_init__(self):
-        require_possible(self.electronics)
+        require_possible(self.controller)
         validate_fields(self)
         if self.drive.capacity > MOST_WHOLE:
             raise InputError(
@@ -229,19 +229,19 @@ class BufferSegments(eqx.Module):
 
     def init(self, batch: tuple[int, ...]) -> BufferMemory:
         """Return an empty buffer before any request, with the arm on cylinder 0."""
-        size = self.electronics.buffer.segments
-        nothing, nobody = jnp.zeros((size, *batch), jnp.int32), jnp.full((1, *batch), NO_REQUEST, jnp.int32)
+        size = self.controller.buffer.segments
+        nothing, no_request = jnp.zeros((size, *batch), jnp.int32), jnp.full((1, *batch), NO_REQUEST, jnp.int32)
         first = jnp.zeros((1, *batch), jnp.int32)
         long_ago = jnp.full((1, *batch), LONG_AGO, jnp.float32)
         return BufferMemory(
             *[nothing] * 4,
-            ahead=nobody,
+            ahead=no_request,
             base=first,
-            since=long_ago,
+            base_time=long_ago,
             landing=long_ago,
-            dirty=nobody,
+            dirty=no_request,
             settled=long_ago,
-            last=nobody,
+            last=no_request,
             after_read=first == 0,
             uses=first,
             arm=Arm(first, first),
@@ -250,14 +250,14 @@ class BufferSegments(eqx.Module):
     @property
     def apart(self) -> bool:
         """Return whether the first segment is for writes only, and the other segments are for reads."""
-        return self.electronics.buffer.write_segment and self.electronics.buffer.segments > 1
+        return self.controller.buffer.write_segment and self.controller.buffer.segments > 1
 
     def after(self, what: str, memory: BufferMemory) -> Float[Array, "1 *batch"]:
         """Return an overhead in seconds; it depends on whether the previous request was a read or a write.
 
         what: name of the overhead without `_after_read` or `_after_write`.
         """
-        overheads = self.electronics.overheads
+        overheads = self.controller.overheads
         return jnp.where(
             memory.after_read, getattr(overheads, f"{what}_after_read"), getattr(overheads, f"{what}_after_write")
         )
@@ -272,7 +272,7 @@ class BufferSegments(eqx.Module):
 
         The result is valid for a write that neither joins the previous write nor disconnects twice.
         """
-        overhead = self.after("write_hit" if self.electronics.buffer.writes_behind else "write_miss", stopped.memory)
+        overhead = self.after("write_hit" if self.controller.buffer.writes_behind else "write_miss", stopped.memory)
         settled = stopped.memory.settled
         return jnp.where(settled > 0, jnp.maximum(settled, overhead), overhead + stopped.residue)
 
@@ -285,16 +285,16 @@ class BufferSegments(eqx.Module):
 
         The mask includes the segment that is written behind, if data left by writes may serve reads.
         """
-        if not self.electronics.buffer.keeps:
+        if not self.controller.buffer.keeps:
             return jnp.zeros_like(memory.number, bool)
-        if not self.electronics.buffer.hits_written:
+        if not self.controller.buffer.hits_written:
             return self.free(memory)
         return memory.number >= int(self.apart)
 
     def holds(self, memory: BufferMemory, sector: Int[Array, "row *batch"]) -> Bool[Array, "row *batch"]:
         """Return whether any segment that may serve reads holds `sector`, the first sector of a read."""
         usable, held = self.readable(memory), jnp.zeros(sector.shape, bool)
-        for number in range(self.electronics.buffer.segments):
+        for number in range(self.controller.buffer.segments):
             own = slice(number, number + 1)
             held = held | usable[own] & (memory.start[own] <= sector) & (sector < memory.end[own])
         return held
@@ -304,11 +304,11 @@ class BufferSegments(eqx.Module):
         arm: Arm,
         angle: Float[Array, "1 *batch"],
         at: Float[Array, "1 *batch"],
-        piece: Stretch,
+        piece: BufferFill,
         read: Bool[Array, "1 *batch"],
         least: float | Float[Array, "1 *batch"] = 0.0,
     ) -> BufferReach:
-        """Return when the arm and the head reach the beginning of a stretch.
+        """Return when the arm and the head reach the beginning of a fill.
 
         Parameters
         ----------
@@ -318,8 +318,8 @@ class BufferSegments(eqx.Module):
             Angle of the platter now, turns.
         at : float, `[1, *batch]`
             Time from which the arm may move, seconds from now.
-        piece : Stretch
-            The stretch.
+        piece : BufferFill
+            The fill.
         read : bool, `[1, *batch]`
             Whether the access is a read.
         least : float, `[1, *batch]` or one for all
@@ -330,9 +330,9 @@ class BufferSegments(eqx.Module):
         BufferReach
             Time at which the arm is on the track, and time at which the first sector begins, seconds from now.
         """
-        drive, place = self.drive, piece.place(piece.sector)
-        here = Arm(place.cylinder, place.head)
-        target = Target(*here, place.angle, jnp.zeros_like(place.angle), here)
+        drive, location = self.drive, piece.location(piece.sector)
+        here = Arm(location.cylinder, location.head)
+        target = Target(*here, location.angle, jnp.zeros_like(location.angle), here)
         way = drive.positioning(arm, angle + drive.turns(at), target, read)
         late = jnp.maximum(least - way.seek, 0.0)
         # The head lands `late` seconds later: the first sector may have passed by then.
@@ -340,8 +340,8 @@ class BufferSegments(eqx.Module):
         landing = at + way.seek + late
         return BufferReach(landing, landing + way.rotation - late + drive.seconds(missed))
 
-    def behind(self, piece: Stretch, reached: BufferReach) -> Float[Array, "1 *batch"]:
-        """Return the number of sectors by which the head is past the beginning of a stretch when the arm lands.
+    def behind(self, piece: BufferFill, reached: BufferReach) -> Float[Array, "1 *batch"]:
+        """Return the number of sectors by which the head is past the beginning of a fill when the arm lands.
 
         The number is 0 if the head lands exactly at the beginning.
         """
@@ -350,13 +350,13 @@ class BufferSegments(eqx.Module):
 
     def now(self, memory: BufferMemory) -> ReadAheadStop:
         """Return the state of the buffer with all data that the drive has read ahead and written behind by now."""
-        drive, buffer = self.drive, self.electronics.buffer
-        piece, runs = stretch(drive.geometry, memory.base), memory.reads_on()
+        drive, buffer = self.drive, self.controller.buffer
+        piece, runs = buffer_fill(drive.geometry, memory.base), memory.reads_on()
         room = jnp.maximum(jnp.where(runs, pick(memory.limit, memory.ahead), 0) - memory.base, 0)
-        arrived = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.since)), room), 0)
+        arrived = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.base_time)), room), 0)
         over = arrived >= jnp.minimum(room, piece.room)
         next_ = memory.base + arrived
-        place = piece.place(jnp.minimum(next_, memory.base + jnp.maximum(room - 1, 0)))
+        location = piece.location(jnp.minimum(next_, memory.base + jnp.maximum(room - 1, 0)))
         here = memory.number == memory.ahead
         end = jnp.where(here, jnp.maximum(memory.end, next_), memory.end)
         start = jnp.where(here, jnp.maximum(memory.start, end - buffer.sectors), memory.start)
@@ -368,12 +368,12 @@ class BufferSegments(eqx.Module):
             end=end,
             ahead=jnp.where(over, NO_REQUEST, memory.ahead),
             dirty=jnp.where(written, NO_REQUEST, memory.dirty),
-            arm=where_tree(runs, Arm(place.cylinder, place.head), memory.arm),
+            arm=where_tree(runs, Arm(location.cylinder, location.head), memory.arm),
         )
         return ReadAheadStop(stopped, jnp.where(runs & ~over, self._residue(memory, piece, arrived), 0.0))
 
     def _residue(
-        self, memory: BufferMemory, piece: Stretch, arrived: Int[Array, "1 *batch"]
+        self, memory: BufferMemory, piece: BufferFill, arrived: Int[Array, "1 *batch"]
     ) -> Float[Array, "1 *batch"]:
         """Return the time in seconds until the arm may leave the read-ahead in progress.
 
@@ -381,29 +381,29 @@ class BufferSegments(eqx.Module):
         sector begins or the present sector ends, or 0 if the drive stops within a sector.
         """
         drive, next_ = self.drive, memory.base + arrived
-        before, after = piece.place(next_ - 1), piece.place(next_)
+        before, after = piece.location(next_ - 1), piece.location(next_)
         crosses = (before.cylinder != after.cylinder) | (before.head != after.head)
         switch = jnp.where(before.head != after.head, drive.head_switch, 0.0)
         move = jnp.maximum(switch, drive.seek(jnp.abs(after.cylinder - before.cylinder)))
-        left = memory.since + drive.seconds(piece.turns(arrived))
+        left = memory.base_time + drive.seconds(piece.turns(arrived))
         landing = jnp.where(arrived == 0, memory.landing, jnp.where(crosses, left + move, LONG_AGO))
-        if self.electronics.buffer.stops_in_sector:
+        if self.controller.buffer.stops_in_sector:
             return jnp.maximum(landing, 0.0)
-        ends = memory.since + drive.seconds(piece.turns(arrived + 1))
+        ends = memory.base_time + drive.seconds(piece.turns(arrived + 1))
         begins = ends - drive.seconds(1 / piece.length)
         pending = jnp.where(begins > drive.seconds(HAIR / piece.length), begins, jnp.maximum(ends, 0.0))
         return jnp.where(landing > 0, landing, pending)
 
 
 @validate
-def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
+def faster(drive: Annotated[Drive, DRIVE], controller: DriveController) -> Faster:
     """Return the carrier that takes less time for a sector: the bus or the platter.
 
     Parameters
     ----------
     drive : Drive
         Arm and platter.
-    electronics : Electronics
+    controller : DriveController
         Parameters of controller, bus and buffer.
 
     Returns
@@ -417,8 +417,8 @@ def faster(drive: Annotated[Drive, DRIVE], electronics: Electronics) -> Faster:
     InputError
         If a parameter is impossible.
     """
-    require_possible(electronics)
-    slowest, quickest = (of([of(electronics.bus.read), of(electronics.bus.write)]) for of in (np.max, np.min))
+    require_possible(controller)
+    slowest, quickest = (of([of(controller.bus.read), of(controller.bus.write)]) for of in (np.max, np.min))
     passes = np.asarray(drive.revolution) / np.asarray(drive.geometry.sectors_per_track)
     if slowest <= np.min(passes):
         return Faster.BUS

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.batching import first_min, pick, real
+from storagekit.drive.buffer.fill import HAIR, BufferFill
 from storagekit.drive.buffer.segments import (
     NEVER,
     NO_REQUEST,
@@ -18,7 +19,6 @@ from storagekit.drive.buffer.segments import (
     ReadAheadStop,
     whole_turns,
 )
-from storagekit.drive.buffer.stretch import HAIR, Stretch
 
 # Number of sectors that must have crossed the bus before a drive that disconnects twice begins to write.
 # It is FEW for a write of fewer than LONG sectors, and MANY for longer writes.
@@ -67,7 +67,7 @@ def take(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
     BufferedWrite
         The segment, and whether the write continues or follows an earlier write in it.
     """
-    buffer, number = segments.electronics.buffer, memory.number
+    buffer, number = segments.controller.buffer, memory.number
     joins = (memory.dirty != NO_REQUEST) & (memory.settled > 0) & (pick(memory.end, memory.dirty) == request.sector)
     joins = joins & (buffer.writes_behind and buffer.combines)
     usable = number == 0 if buffer.write_segment else number >= 0
@@ -84,7 +84,7 @@ def _overlaps(
 ) -> tuple[Bool[Array, "segment *batch"], Bool[Array, "segment *batch"]]:
     """Return a mask of the segments that hold sectors of a request, and a mask of the segments with any data."""
     holds = memory.end > memory.start
-    if not segments.electronics.buffer.hits_written:
+    if not segments.controller.buffer.hits_written:
         holds = holds & (memory.number != memory.dirty)
     return holds & (memory.start < request.end) & (request.sector < memory.end), holds
 
@@ -95,7 +95,7 @@ def write(
     request: BufferRequest,
     taken: BufferedWrite,
     ways: Ways,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
 ) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """Return the time in seconds until a write that arrives now completes, and the state of the buffer after the write.
@@ -112,7 +112,7 @@ def write(
         Result of `take`.
     ways : Ways
         Result of `ways_of`.
-    piece : Stretch
+    piece : BufferFill
         Sectors from the beginning of the write.
     reached : BufferReach
         Times at which the arm and the head reach these sectors, seconds from now.
@@ -124,8 +124,8 @@ def write(
     BufferMemory
         The state after the write, with times in seconds from now, the arrival of the write.
     """
-    overheads, buffer = segments.electronics.overheads, segments.electronics.buffer
-    crosses = request.count * real(segments.electronics.bus.write)
+    overheads, buffer = segments.controller.overheads, segments.controller.buffer
+    crosses = request.count * real(segments.controller.bus.write)
     settled = _under(segments, request, taken, ways, piece, reached)
     if buffer.writes_behind:
         answer = ways.bus + crosses
@@ -176,9 +176,9 @@ def ways_of(segments: BufferSegments, stopped: ReadAheadStop, taken: BufferedWri
     Ways
         The times, seconds.
     """
-    memory, overheads, extra = stopped.memory, segments.electronics.overheads, segments.electronics.extra
+    memory, overheads, extra = stopped.memory, segments.controller.overheads, segments.controller.extra
     busy = memory.settled > 0
-    overhead = segments.after("write_hit" if segments.electronics.buffer.writes_behind else "write_miss", memory)
+    overhead = segments.after("write_hit" if segments.controller.buffer.writes_behind else "write_miss", memory)
     prepared = overhead + overheads.preparation
     again = overheads.first_reselect + overheads.preparation
     begins, bus = segments.begins_write(stopped), prepared
@@ -201,7 +201,7 @@ def _under(
     request: BufferRequest,
     taken: BufferedWrite,
     ways: Ways,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
 ) -> Float[Array, "1 *batch"]:
     """Return the time at which a write is on the platter, seconds from now.
@@ -224,7 +224,7 @@ def _under(
     ]
     turns = whole_turns(drive.turns(reduce(jnp.maximum, late)))
     settled = reached.begins + target.transfer + drive.seconds(turns)
-    if segments.electronics.buffer.zero_latency_write:
+    if segments.controller.buffer.zero_latency_write:
         settled = _in_any_order(segments, request, piece, reached, there, (late[0], late[1], settled))
     return settled
 
@@ -236,16 +236,16 @@ def _crossed(
 
     The first sector has number 1. At this time the sector has crossed the bus.
     """
-    if segments.electronics.extra is not None:
+    if segments.controller.extra is not None:
         fewest = jnp.where(request.count < LONG, jnp.minimum(request.count, FEW), MANY)
         number = jnp.where(taken.joins, number, jnp.maximum(number, fewest))
-    return ways.bus + number * real(segments.electronics.bus.write)
+    return ways.bus + number * real(segments.controller.bus.write)
 
 
 def _in_any_order(
     segments: BufferSegments,
     request: BufferRequest,
-    piece: Stretch,
+    piece: BufferFill,
     reached: BufferReach,
     there: Float[Array, "1 *batch"],
     otherwise: tuple[Float[Array, "1 *batch"], ...],
@@ -260,7 +260,7 @@ def _in_any_order(
     of the first sector, the lateness of the last sector, and the time at which all sectors are on the platter.
     """
     late_first, late_last, settled = otherwise
-    sector, each = segments.drive.seconds(1 / piece.length), real(segments.electronics.bus.write)
+    sector, each = segments.drive.seconds(1 / piece.length), real(segments.controller.bus.write)
     _, track_end = piece.track(request.sector)
     whole = request.end <= track_end
     behind = segments.behind(piece, reached)

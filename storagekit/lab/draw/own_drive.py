@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.live import FilledBoard, Template
+from storagekit.charts.live import FilledDashboard, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed
 from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
@@ -30,7 +30,7 @@ class Drawn(NamedTuple):
     reads: Mapping[str, Sequence[float]]
 
 
-def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
+def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledDashboard:
     """Return charts of your drive and another drive: seek curves, rates by address, and random reads by queue depth."""
     named = dict(zip(_SHADES, drives.values(), strict=True))
     rows: dict[str, list[dict[str, Any]]] = {"seeks": [], "zones": [], "reads": []}
@@ -42,7 +42,7 @@ def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
             for scheduler, rates in one.reads.items()
             for depth, rate in zip(depths, rates, strict=True)
         ]
-    return FilledBoard(_BESIDE.spec, rows)
+    return FilledDashboard(_BESIDE.spec, rows)
 
 
 def _curve(curve: xr.Dataset, name: str) -> list[dict[str, Any]]:
@@ -145,8 +145,8 @@ def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) ->
     base = alt.Chart(points).encode(x, color=colour)
     whisker = base.mark_rule(strokeWidth=1.5).encode(alt.Y("low:Q"), y2="high:Q")
     drawn: Layered = alt.layer(line, whisker, base.mark_point(filled=True, size=45, opacity=1).encode(y="ms:Q"))
-    told = (
+    caption = (
         "Points are fitted values, and whiskers are two standard errors. The points include the overhead of a "
         "command if the fit could not separate it."
     )
-    return finished(headed(drawn, "", WIDTH).properties(height=HEIGHT), "Seek curve fitted to measured times", told)
+    return finished(headed(drawn, "", WIDTH).properties(height=HEIGHT), "Seek curve fitted to measured times", caption)

@@ -5,7 +5,7 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.charts import Template
-from storagekit.charts.live import FilledBoard
+from storagekit.charts.live import FilledDashboard
 from storagekit.charts.marks import Layered, table
 from storagekit.charts.theme import COLOURS, PAPER, THEME
 
@@ -17,7 +17,7 @@ _PANELS = {
 }
 
 
-def curves(data: xr.Dataset, load: int) -> FilledBoard:
+def curves(data: xr.Dataset, load: int) -> FilledDashboard:
     """Return the chart of throughput and 99% response time of each protocol against the load.
 
     data: means and intervals of `request_rate` and `tail` (seconds) over `scheme` and `load`. load: the selected load,

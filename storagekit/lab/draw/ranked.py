@@ -16,7 +16,7 @@ ROLES = {"best": COLOURS[0], "other": "#9ecae1"}
 _ROW = 21
 _ROOM = 60
 # an explicit order, because a chart whose rows are replaced does not keep their order
-_BY_PLACE = alt.EncodingSortField("place", op="min", order="ascending")
+_BY_RANK = alt.EncodingSortField("rank", op="min", order="ascending")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
     """Return the chart of a ranking, whose `rows` are the result of `ranked`. ranks: the name of the ranked items."""
     return Template(
         lambda: alt.hconcat(
-            *(_panel(panel, ranks if place == 0 else None) for place, panel in enumerate(panels)), spacing=_ROOM
+            *(_panel(panel, ranks if index == 0 else None) for index, panel in enumerate(panels)), spacing=_ROOM
         ).configure(**THEME["config"])
     )
 
@@ -70,10 +70,10 @@ def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
 def ranked(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the first `MOST` of `rows`, which are sorted from the best, with two further columns.
 
-    The columns are `role`, 'best' or 'other', which selects the colour, and `place`, the rank from 0.
+    The columns are `role`, 'best' or 'other', which selects the colour, and `rank`, the rank from 0.
     """
     shown = rows.head(MOST)
-    return shown.assign(role=["best", *["other"] * (len(shown) - 1)], place=range(len(shown)))
+    return shown.assign(role=["best", *["other"] * (len(shown) - 1)], rank=range(len(shown)))
 
 
 def spanned(mean: Sequence[float], p99: Sequence[float]) -> dict[str, list]:
@@ -93,7 +93,7 @@ def _panel(panel: Bars | Span, ranks: str | None) -> Layered:
     axis = alt.Axis(labelLimit=200, ticks=False, domain=False) if ranks else None
     colours = alt.Scale(domain=list(ROLES), range=list(ROLES.values()))
     base = alt.Chart(alt.NamedData("rows")).encode(
-        y=alt.Y("name:N", sort=_BY_PLACE, title=ranks, axis=axis), color=alt.Color("role:N", scale=colours, legend=None)
+        y=alt.Y("name:N", sort=_BY_RANK, title=ranks, axis=axis), color=alt.Color("role:N", scale=colours, legend=None)
     )
     return alt.layer(*panel.marks(base)).properties(width=panel.width, height=alt.Step(_ROW))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from storagekit.charts.live import FilledBoard, Template
+from storagekit.charts.live import FilledDashboard, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 from storagekit.core.units import KB, MB
@@ -15,14 +15,14 @@ UNITS = tuple(4 * KB << power for power in range(9))
 _SHADES = ["#c6dbef", "#9ecae1", "#7fb6da", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b", "#041f4a"]
 
 
-def by_shape(rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
+def by_shape(rows: Sequence[Mapping[str, Any]]) -> FilledDashboard:
     """Return the chart of sessions against the agents of an object. There is one line for each stripe unit.
 
     The maximum is marked. rows: the result of `lab.sessions.Promised.rows`.
     """
     named = [{**row, "named": in_words(row["unit"])} for row in rows]
     most = [row | {"says": f"{row['sessions']:,}"} for row in named if row["best"]]
-    return FilledBoard(_CHART.spec, {"shapes": named, "best": most})
+    return FilledDashboard(_CHART.spec, {"shapes": named, "best": most})
 
 
 def in_words(unit: float) -> str:

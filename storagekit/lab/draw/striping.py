@@ -5,18 +5,18 @@ from typing import Any
 
 import altair as alt
 
-from storagekit.charts.live import FilledBoard, Template
+from storagekit.charts.live import FilledDashboard, Template
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 
 
-def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
+def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> FilledDashboard:
     """Return the chart of the mean response time against the load, with a line at the load `rate`.
 
     There is one band for each number of agents, between the lower and the upper bound of the mean. rows: agents, rate
     (requests a second), low and high (ms).
     """
     named = [{**row, "named": str(row["agents"])} for row in rows]
-    return FilledBoard(_CHART.spec, {"bands": named, "asked": [{"rate": rate}]})
+    return FilledDashboard(_CHART.spec, {"bands": named, "asked": [{"rate": rate}]})
 
 
 def _drawing() -> alt.TopLevelMixin:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.live import FilledBoard, Template
+from storagekit.charts.live import FilledDashboard, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 
@@ -35,7 +35,7 @@ _NOW = "datum.total * way / 100"
 _TURNED = f"(datum.platter + {_NOW} / datum.revolution)"
 
 
-def request_way(way: xr.Dataset) -> FilledBoard:
+def request_way(way: xr.Dataset) -> FilledDashboard:
     """Return a chart of the disk from above, with its arm and the replicas of a request, and a timeline below.
 
     The timeline has the parts of the access to each replica. A slider selects the moment. way: from `lab.tour.request_way`.
@@ -51,7 +51,7 @@ def request_way(way: xr.Dataset) -> FilledBoard:
         "saying": _saying(way),
         "bars": list(_bars(way)),
     }
-    return FilledBoard(_CHART.spec, {name: [one | common for one in some] for name, some in rows.items()})
+    return FilledDashboard(_CHART.spec, {name: [one | common for one in some] for name, some in rows.items()})
 
 
 def radius(cylinder: np.ndarray | float, cylinders: int) -> np.ndarray:

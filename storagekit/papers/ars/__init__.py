@@ -34,7 +34,7 @@ from storagekit.papers.ars.tables import table2 as table2
 from storagekit.papers.ars.throughput import buffers as buffers
 from storagekit.papers.ars.throughput import fig6 as fig6
 from storagekit.papers.ars.throughput import fig6_findings as fig6_findings
-from storagekit.papers.ars.throughput import fig6_readings as fig6_readings
+from storagekit.papers.ars.throughput import fig6_interpretations as fig6_interpretations
 from storagekit.papers.ars.throughput import windows as windows
 
 if TYPE_CHECKING:

@@ -123,7 +123,7 @@ def adapting(
     rate = load * RATE
     dispatch = ARS(clients=CLIENTS, window=window)
     slow = FaultSchedule(Slowdown(node, 0.5, int(SLOWS * rate), int(RECOVERS * rate)))
-    scenario = cluster(dispatch, synthetic(setting, load=load), condition=slow)
+    scenario = cluster(dispatch, synthetic(setting, load=load), faults=slow)
     kept = _kept(scenario, IntervalLog(HELD[setting], dispatch.pool), effort.first_seed, seconds)
     moments = np.arange(1, int(seconds / every + 1e-9) + 1) * every
     # A sample is the state after the last event up to its time.

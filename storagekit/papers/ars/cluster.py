@@ -245,7 +245,7 @@ def cluster(
     on: Segments | None = None,
     schedule: AbstractSchedule | None = None,
     write: AbstractWrite | None = None,
-    condition: FaultSchedule | None = None,
+    faults: FaultSchedule | None = None,
     slots: int = SLOTS,
 ) -> Scenario:
     """Return the cluster under a workload.
@@ -263,7 +263,7 @@ def cluster(
         order other than the order of the queue.
     write : AbstractWrite, optional
         The write policy, by default `writes(dispatch)`.
-    condition : FaultSchedule, optional
+    faults : FaultSchedule, optional
         Outages and slowdowns of nodes, by default none.
     slots : int
         Number of requests in the system for which memory is reserved, by default 64.
@@ -271,7 +271,7 @@ def cluster(
     placement = layout() if on is None else on
     order = ORDERS["in order"] if schedule is None else schedule
     policy = writes(dispatch) if write is None else write
-    system = System(drives(placement), placement, dispatch, order, policy, condition=condition, slots=slots)
+    system = System(drives(placement), placement, dispatch, order, policy, faults=faults, slots=slots)
     return Scenario(system, arrivals)
 
 

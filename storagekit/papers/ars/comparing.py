@@ -117,7 +117,7 @@ def shown(taken: xr.DataArray, dim: str) -> str:
         The dimension.
     """
     means = taken.sel(statistic="mean")
-    return ", ".join(f"{float(means.sel({dim: place})):.2f} ({place})" for place in means[dim].values)
+    return ", ".join(f"{float(means.sel({dim: index})):.2f} ({index})" for index in means[dim].values)
 
 
 def ranking(data: xr.DataArray) -> list[str]:

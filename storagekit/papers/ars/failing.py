@@ -37,11 +37,11 @@ TIMEOUT = 1.0
 LARGEST, AWAY = len(NODES) - 1, (1000, 2500)
 # The largest number of additional nodes that a read is sent to.
 EXTRA = 2
-# STRETCH: number of consecutive requests in one mean. SETTLES: number of requests that are not counted after a node
+# BATCH: number of consecutive requests in one mean. SETTLES: number of requests that are not counted after a node
 # stops or returns. These are the requests of a client's patience (until the client detects the change), of a time-out
 # (until interrupted requests are sent again), and of one mean.
-STRETCH = 50
-SETTLES = int(2 * TIMEOUT * LOAD * RATE) + STRETCH
+BATCH = 50
+SETTLES = int(2 * TIMEOUT * LOAD * RATE) + BATCH
 # A patience in seconds that is longer than any run. It is the longest patience that a dispatcher accepts.
 ENDLESS = 600.0
 
@@ -66,11 +66,11 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
     pairs = list(itertools.combinations(range(len(NODES)), 2))
     counts, where, ran = [], [], []
     for pair in pairs:
-        condition = FaultSchedule(*(outage(node) for node in pair), timeout=TIMEOUT, detection=math.inf)
+        faults = FaultSchedule(*(outage(node) for node in pair), timeout=TIMEOUT, detection=math.inf)
         scenario = cluster(
             ARS(clients=CLIENTS),
             synthetic("erasure-coded", load=LOAD),
-            condition=condition,
+            faults=faults,
             write=AllCopies(),
         )
         ran.append(scenario)
@@ -82,7 +82,7 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
         {"reads": (("stopped", "nodes"), np.array(counts)), "dead": ("stopped", where)},
         coords={"stopped": [f"{a}, {b}" for a, b in pairs], "nodes": np.arange(len(NODES) + 1)},
     )
-    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _told(ran, chunks)
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _facts(ran, chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.algorithm")
 
 
@@ -121,11 +121,11 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
         {"completed": (("volume", "nodes"), np.array(at_completion)), "later": (("volume", "nodes"), np.array(later))},
         coords={"volume": list(volumes), "nodes": np.arange(len(NODES) + 1)},
     )
-    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _told(ran, chunks)
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _facts(ran, chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.algorithm")
 
 
-def _told(scenarios: Sequence[Scenario], chunks: int) -> dict:
+def _facts(scenarios: Sequence[Scenario], chunks: int) -> dict:
     """Return the description of the scenarios and the number of events of a run."""
     return described(scenarios) | {"events_per_run": CHUNK * chunks}
 
@@ -199,9 +199,9 @@ def extra(
             "asked": (dims, nodes, {"units": "1", "long_name": "number of nodes that a read is sent to initially"}),
             "response": (dims, response, {"units": "s", "long_name": "mean response time"}),
         },
-        coords={"extra": list(extras), "seed": seeds_used, "number": (np.arange(length) + 0.5) * STRETCH},
+        coords={"extra": list(extras), "seed": seeds_used, "number": (np.arange(length) + 0.5) * BATCH},
     )
-    made = made_by("simulated", seeds_used, time.perf_counter() - began) | _told([_away(extras[-1])], chunks)
+    made = made_by("simulated", seeds_used, time.perf_counter() - began) | _facts([_away(extras[-1])], chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.extra", away=list(AWAY))
 
 
@@ -212,15 +212,15 @@ def _away(most: int) -> Scenario:
     """
     away = FaultSchedule(outage(LARGEST, *AWAY), timeout=TIMEOUT, detection=math.inf)
     dispatch = ARS(clients=CLIENTS, extra=most or EXTRA, patience=TIMEOUT if most else ENDLESS)
-    return cluster(dispatch, synthetic("erasure-coded", load=LOAD), condition=away, write=AllCopies())
+    return cluster(dispatch, synthetic("erasure-coded", load=LOAD), faults=away, write=AllCopies())
 
 
 def _asking(
     most: int, seeds: Sequence[int], chunks: int
-) -> tuple[Float[np.ndarray, "seed stretch"], Float[np.ndarray, "seed stretch"]]:
+) -> tuple[Float[np.ndarray, "seed batch"], Float[np.ndarray, "seed batch"]]:
     """Return the number of nodes that a read is sent to, and the response times, with up to `most` additional nodes.
 
-    Each value is a mean over `STRETCH` consecutive requests. The values cover the requests before the first request
+    Each value is a mean over `BATCH` consecutive requests. The values cover the requests before the first request
     that some run does not complete.
     """
     merged, key = stack([_away(most)], seeds)
@@ -228,12 +228,12 @@ def _asking(
     # Requests enter in the order of their numbers.
     asked = [nodes[nodes != NO_REQUEST] for nodes in kept.nodes.T]
     taken = [np.full(len(nodes), np.nan) for nodes in asked]
-    for lane, its in enumerate(taken):
-        left = kept.completed[:, lane] != NO_REQUEST
-        its[kept.completed[left, lane]] = kept.response[left, lane]
-    until = min(int(np.argmax(np.isnan([*its, np.nan]))) for its in taken) // STRETCH * STRETCH
+    for run, its in enumerate(taken):
+        left = kept.completed[:, run] != NO_REQUEST
+        its[kept.completed[left, run]] = kept.response[left, run]
+    until = min(int(np.argmax(np.isnan([*its, np.nan]))) for its in taken) // BATCH * BATCH
     nodes, response = (np.stack([one[:until] for one in runs]) for runs in (asked, taken))
-    return tuple(one.reshape(len(seeds), -1, STRETCH).mean(axis=-1) for one in (nodes, response))
+    return tuple(one.reshape(len(seeds), -1, BATCH).mean(axis=-1) for one in (nodes, response))
 
 
 def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -> list[Measurement]:

@@ -114,8 +114,8 @@ def equal(
         },
     )  # fmt: skip
     made = made_by("simulated", seeds_used, time.perf_counter() - began)
-    told = described(scenarios) | {"events_per_run": CHUNK * chunks}
-    return data.assign_attrs(made | told, paper="ars", exhibit="ars.equal")
+    facts = described(scenarios) | {"events_per_run": CHUNK * chunks}
+    return data.assign_attrs(made | facts, paper="ars", exhibit="ars.equal")
 
 
 def _placed(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
@@ -186,15 +186,15 @@ def halved(
 
     def run(protocol: str) -> Scenario:
         slow = FaultSchedule(Slowdown(largest, 0.5, int(load * RATE * SLOWS)))
-        return cluster(dispatchers[protocol], synthetic("replicated", load=load), condition=slow)
+        return cluster(dispatchers[protocol], synthetic("replicated", load=load), faults=slow)
 
-    told = over_time(
+    of_windows = over_time(
         run, {"protocol": list(dispatchers)}, seconds=seconds, window=every, seeds=effort.successive(seeds)
     )
-    service = told.service.sum("stream").rename(window="time")
+    service = of_windows.service.sum("stream").rename(window="time")
     share = service.sel(brick=largest) / service.sum("brick")
     share.attrs = {"units": "1", "long_name": "share of the largest node in the transferred bytes"}
-    return share.to_dataset(name="share").assign_attrs(told.attrs, paper="ars", exhibit="ars.halved", slows=SLOWS)
+    return share.to_dataset(name="share").assign_attrs(of_windows.attrs, paper="ars", exhibit="ars.halved", slows=SLOWS)
 
 
 def settled(data: xr.Dataset) -> dict[str, float]:

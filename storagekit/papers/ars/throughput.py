@@ -50,7 +50,7 @@ LENGTHS = {"reads": (10.0, 4.0), "mixed": (18.0, 12.0)}
 # Interpretations of details that the paper does not give: the service order of nodes, the layout, and the mixes that
 # are run. The verdicts follow from the first interpretation. The last interpretation has reads only, because with a
 # separate queue for each disk the writes of D-SPTF on RAID 5 are not modelled.
-READINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+INTERPRETATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "in order, scaled": ("in order", "scaled", tuple(MIXES)),
     "shortest first": ("shortest first", "scaled", tuple(MIXES)),
     "wrapped": ("in order", "wrapped", tuple(MIXES)),
@@ -118,10 +118,10 @@ def fig6(
     return data.assign_attrs(paper="ars", exhibit="ars.fig6")
 
 
-def fig6_readings(
+def fig6_interpretations(
     judged: xr.Dataset, effort: Effort = QUICK, *, protocols: Sequence[Row] = FOUR, **of_runs: Any
 ) -> xr.Dataset:
-    """Return the throughput under each interpretation of `READINGS`.
+    """Return the throughput under each interpretation of `INTERPRETATIONS`.
 
     Parameters
     ----------
@@ -137,17 +137,19 @@ def fig6_readings(
     Returns
     -------
     Dataset
-        The variables of `fig6`, with a further dimension `reading`, the name of the interpretation. The interpretation
+        The variables of `fig6`, with a further dimension `interpretation`. The interpretation
         in which each disk has a separate queue has no values for `RANDOMIZED`.
     """
     names = chosen(protocols, PROTOCOLS, "protocol").names
     data = [judged.sel(protocol=names)]
-    for order, on, mixes in list(READINGS.values())[1:]:
+    for order, on, mixes in list(INTERPRETATIONS.values())[1:]:
         # With more drives, each protocol needs another compiled program. Randomized is left out here, because no claim
         # is about it.
         rows = [row for row in protocols if row != RANDOMIZED] if on == "disks apart" else protocols
         data.append(fig6(effort, protocols=rows, mixes=mixes, order=order, on=on, **of_runs))
-    return xr.concat(data, xr.Variable("reading", list(READINGS)), join="outer", combine_attrs=made_jointly)
+    return xr.concat(
+        data, xr.Variable("interpretation", list(INTERPRETATIONS)), join="outer", combine_attrs=made_jointly
+    )
 
 
 def buffers(
@@ -232,7 +234,7 @@ def windows(
 
 @judging("protocol", FOUR)
 def fig6_findings(
-    data: xr.Dataset, readings: xr.Dataset | None = None, buffered: xr.Dataset | None = None
+    data: xr.Dataset, interpretations: xr.Dataset | None = None, buffered: xr.Dataset | None = None
 ) -> list[Measurement]:
     """Return the findings on the claims of figure 6.
 
@@ -240,8 +242,8 @@ def fig6_findings(
     ----------
     data : Dataset
         Result of `fig6`.
-    readings : Dataset, optional
-        Result of `fig6_readings`, for the notes.
+    interpretations : Dataset, optional
+        Result of `fig6_interpretations`, for the notes.
     buffered : Dataset, optional
         Result of `buffers`, for the notes.
 
@@ -279,7 +281,7 @@ def fig6_findings(
                 "The claim holds if the throughputs of ARS and D-SPTF, divided by the throughput of the centralized "
                 f"protocol, are within {CLOSE:.0%} of 1 for each mix, including their 95% intervals. The ratio to the "
                 f"centralized protocol is {_beside_central(rate)}. {rates}{heads} {WHY_AHEAD} "
-                f"{WHY_ARS}{_interpreted(readings)}"
+                f"{WHY_ARS}{_interpreted(interpretations)}"
             ),
         ),
         Measurement(
@@ -311,15 +313,15 @@ def _beside_central(rate: xr.DataArray) -> str:
     return " and ".join(f"{shown(beside(rate, name, CENTRAL), 'mix')} for {name}" for name in (ADAPTIVE, DSPTF))
 
 
-def _interpreted(readings: xr.Dataset | None) -> str:
+def _interpreted(interpretations: xr.Dataset | None) -> str:
     """Return sentences on the throughput under the other interpretations of the paper."""
-    if readings is None:
+    if interpretations is None:
         return ""
-    told = []
-    for name in list(READINGS)[1:]:
-        rate = readings.request_rate.sel(reading=name).dropna("mix", how="all")
-        told.append(f"Under the interpretation '{name}', the ratio is {_beside_central(rate)}.")
-    return f" The ratio to the centralized protocol depends on the interpretation of the paper. {' '.join(told)}"
+    sentences = []
+    for name in list(INTERPRETATIONS)[1:]:
+        rate = interpretations.request_rate.sel(interpretation=name).dropna("mix", how="all")
+        sentences.append(f"Under the interpretation '{name}', the ratio is {_beside_central(rate)}.")
+    return f" The ratio to the centralized protocol depends on the interpretation of the paper. {' '.join(sentences)}"
 
 
 def _by_buffer(buffered: xr.Dataset | None) -> str:
@@ -328,9 +330,9 @@ def _by_buffer(buffered: xr.Dataset | None) -> str:
         return ""
     over = beside(buffered.request_rate, DSPTF, ADAPTIVE).sel(statistic="mean")
     near = beside(buffered.request_rate, ADAPTIVE, CENTRAL).sel(statistic="mean")
-    told = ", ".join(f"{float(one):.2f} with {_size(float(one.buffer))}" for one in over)
+    ratios = ", ".join(f"{float(one):.2f} with {_size(float(one.buffer))}" for one in over)
     return (
-        f" With half writes, this ratio depends on the size of the buffers: it is {told}. With the last of these "
+        f" With half writes, this ratio depends on the size of the buffers: it is {ratios}. With the last of these "
         "sizes, the throughput of ARS divided by the throughput of the centralized protocol is "
         f"{float(near[-1]):.2f}."
     )

@@ -93,12 +93,12 @@ def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) ->
     end = np.cumsum(kept.elapsed, axis=0, dtype=np.float64)
     begin = end - kept.elapsed
     runs = []
-    for lane in range(key.shape[1]):
-        served, completed = kept.number[:, lane] != NO_REQUEST, kept.completed[:, lane] != NO_REQUEST
-        accesses = WatchedAccesses(*(column[:, lane][served] for column in (kept.number, kept.node, end)))
-        when = (begin + kept.at)[:, lane][completed]
+    for run in range(key.shape[1]):
+        served, completed = kept.number[:, run] != NO_REQUEST, kept.completed[:, run] != NO_REQUEST
+        accesses = WatchedAccesses(*(column[:, run][served] for column in (kept.number, kept.node, end)))
+        when = (begin + kept.at)[:, run][completed]
         answers = Answers(
-            kept.completed[:, lane][completed], when, kept.response[:, lane][completed], kept.read[:, lane][completed]
+            kept.completed[:, run][completed], when, kept.response[:, run][completed], kept.read[:, run][completed]
         )
         runs.append((accesses, answers))
     return runs

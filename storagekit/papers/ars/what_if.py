@@ -88,7 +88,7 @@ def _scenario(protocol: str, speeds: tuple[float, ...], needed: int, rate: float
         Coded(needed, NODES),
         _dispatch(protocol, speeds, drive.capacity // needed, window),
         FCFS(),
-        condition=FaultSchedule(*(Slowdown(node, speed) for node, speed in enumerate(speeds))),
+        faults=FaultSchedule(*(Slowdown(node, speed) for node, speed in enumerate(speeds))),
         slots=SLOTS,
     )
     requests = VolumeRequests(ExponentialSize(SIZE), 1.0, volumes=[drive.capacity], shares=[1.0], clients=CLIENTS)

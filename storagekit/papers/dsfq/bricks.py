@@ -232,7 +232,7 @@ def shared_servers(
         Hashing(),
         FCFS(),
         queue=FairQueue(depth, weights, delay, coordinators=coordinators),
-        condition=FaultSchedule(*slower),
+        faults=FaultSchedule(*slower),
         slots=_slots(asking),
     )
     return Scenario(system, _threads(asking, volumes, requests))
@@ -276,14 +276,14 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
             rows.append(bricks)
         if row in taken:
             rows.extend((brick,) for brick in range(count) if brick not in over)
-    places: dict[tuple[int, ...], list[int]] = {
+    rows_of: dict[tuple[int, ...], list[int]] = {
         (brick,): _evenly(numbers.get((brick,), []), wanted) for brick, wanted in whole.items()
     }
-    places[over] = numbers.get(over, [])
+    rows_of[over] = numbers.get(over, [])
     volumes = []
     for group in asking:
-        volumes.append(places[group.bricks][: group.most])
-        places[group.bricks] = places[group.bricks][group.most :]
+        volumes.append(rows_of[group.bricks][: group.most])
+        rows_of[group.bricks] = rows_of[group.bricks][group.most :]
     return rows, volumes
 
 
@@ -291,7 +291,7 @@ def _evenly(numbers: list[int], wanted: int) -> list[int]:
     """Return `wanted` of the numbers at even distances. Their order makes each prefix about evenly spaced too."""
     if wanted > len(numbers):
         raise InputError(f"A brick has {wanted} threads, but volumes for only {len(numbers)}. Give fewer threads.")
-    chosen = [numbers[place * len(numbers) // wanted] for place in range(wanted)]
+    chosen = [numbers[index * len(numbers) // wanted] for index in range(wanted)]
     # A stride that has no common factor with the count reaches all numbers.
     stride = next(step for step in range(round(0.382 * wanted) or 1, 2 * wanted + 2) if math.gcd(step, wanted) == 1)
-    return [chosen[place * stride % wanted] for place in range(wanted)]
+    return [chosen[index * stride % wanted] for index in range(wanted)]

@@ -66,12 +66,12 @@ def example_findings(data: xr.Dataset) -> list[Measurement]:
     one = to_a.delay.sel(setting="one coordinator").values
     two = to_a.sel(setting="two in turn")
     rows = [
-        Measurement(f"dsfq.example_delays.one[{place}]", float(delay), basis="analytic")
-        for place, delay in zip(("first", "second", "third"), one, strict=True)
+        Measurement(f"dsfq.example_delays.one[{ordinal}]", float(delay), basis="analytic")
+        for ordinal, delay in zip(("first", "second", "third"), one, strict=True)
     ]
-    for number, place in ((1, "first"), (2, "second")):
+    for number, ordinal in ((1, "first"), (2, "second")):
         for index, delay in enumerate(two.delay.values[two.coordinator.values == number]):
-            rows.append(Measurement(f"dsfq.example_delays.two[{place},{index}]", float(delay), basis="analytic"))
+            rows.append(Measurement(f"dsfq.example_delays.two[{ordinal},{index}]", float(delay), basis="analytic"))
     factor, none = (_cap(minimum) for minimum in (MINIMUM, 1 / 2))
     return [
         *rows,

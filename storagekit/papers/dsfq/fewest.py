@@ -14,7 +14,7 @@ from storagekit.papers.dsfq.drawing import changed, constructed
 from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, Settings, total
-from storagekit.papers.dsfq.theorems import all_lanes, made
+from storagekit.papers.dsfq.theorems import all_runs, made
 from storagekit.papers.dsfq.watching import Watched
 from storagekit.simulation import described
 
@@ -100,7 +100,7 @@ def first(log: Watched, events: int) -> Watched:
 
 
 def _run(settings: Settings, seed: int) -> Watched:
-    return all_lanes(total(settings), np.tile(keys([seed]), (1, len(settings))), CHUNKS)
+    return all_runs(total(settings), np.tile(keys([seed]), (1, len(settings))), CHUNKS)
 
 
 def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
@@ -113,7 +113,9 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     of_bound = _shares(settings, until, printed)
     pair, brick = np.unravel_index(of_bound.argmax(), of_bound.shape)
     run = asked(until)
-    readings = [float(total_bound(settings, run, reading)[pair, brick, 0]) for reading in (printed, repaired)]
+    interpretations = [
+        float(total_bound(settings, run, interpretation)[pair, brick, 0]) for interpretation in (printed, repaired)
+    ]
     f, g = PAIRS[pair]
     cost = np.where(until.brick == NO_REQUEST, 0, until.cost)[:, 0].astype(float)
     mine = (until.stream[:, 0, None] == np.array([f, g]))[:, :, None] & (until.brick[:, 0, None] == np.arange(BRICKS))[
@@ -137,8 +139,8 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     )
     assert until.sent is not None
     of = {
-        "bound": readings[0],
-        "repaired": readings[1],
+        "bound": interpretations[0],
+        "repaired": interpretations[1],
         "unfair": float(apart[-1]),
         "share": float(of_bound.max()),
         "shared": "ABC"[brick],
@@ -152,5 +154,7 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     return data.assign_attrs(of)
 
 
-def _shares(settings: Settings, log: Watched, reading) -> Float[np.ndarray, "pair brick"]:
-    return share(unfairness(log, settings.weights).everywhere, total_bound(settings, asked(log), reading))[..., 0]
+def _shares(settings: Settings, log: Watched, interpretation) -> Float[np.ndarray, "pair brick"]:
+    return share(unfairness(log, settings.weights).everywhere, total_bound(settings, asked(log), interpretation))[
+        ..., 0
+    ]

@@ -121,9 +121,9 @@ def _turns(effort: ShareEffort, threads: Sequence[int], depths: Sequence[int]) -
     whole = data.service.sum("brick").sel(window=slice(SETTLING * 2 * TURN, None))
     folded = whole.assign_coords(window=whole.window % (2 * TURN)).groupby("window").mean()
     folded = folded.rename(window="time").transpose("threads", "depth", "seed", "time", "stream")
-    told = folded.to_dataset(name="total").assign_coords(stream=list(NAMES))
-    told.total.attrs = {"units": "B/s", "long_name": "throughput of all bricks"}
-    return told.assign_attrs(data.attrs)
+    dataset = folded.to_dataset(name="total").assign_coords(stream=list(NAMES))
+    dataset.total.attrs = {"units": "B/s", "long_name": "throughput of all bricks"}
+    return dataset.assign_attrs(data.attrs)
 
 
 def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICIES)) -> xr.Dataset:
@@ -210,7 +210,7 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
     g, level = data.total.sel(stream="g"), _levels(data.total)
     apart = {name: (one.sel(stream="g") / one.sel(stream="f") - 1).mean("seed") for name, one in level.items()}
     widest = max(float(abs(one).max()) for one in apart.values())
-    told = ", ".join(
+    text = ", ".join(
         f"{float(one.sel(threads=threads)):+.1%} ({threads} threads, h {name})"
         for name, one in apart.items()
         for threads in data.threads.values.tolist()
@@ -227,7 +227,7 @@ def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[M
             "dsfq.fig13.equal",
             widest < EQUAL,
             note=f"The claim holds if the total throughputs of f and g differ by less than {EQUAL:.0%} while h is on "
-            f"and while h is off. The total of g divided by the total of f, minus 1, is {told}.",
+            f"and while h is off. The total of g divided by the total of f, minus 1, is {text}.",
         ),
         with_interval(
             "dsfq.fig13.follows",
@@ -270,8 +270,8 @@ def _by_depth(depths: xr.Dataset | None) -> str:
     """Return a sentence with the lag of `fig13_depths` for each depth D."""
     if depths is None:
         return ""
-    told = ", ".join(f"{float(one):.2f} s with D = {int(one.depth)}" for one in depths.lag.mean("seed"))
-    return f" The value depends on D: it is {told}."
+    text = ", ".join(f"{float(one):.2f} s with D = {int(one.depth)}" for one in depths.lag.mean("seed"))
+    return f" The value depends on D: it is {text}."
 
 
 def fig14_findings(data: xr.Dataset) -> list[Measurement]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt32
 
-from storagekit.analytic.fairness import Reading, Side, bound_one_server, bound_total, largest_unfairness
+from storagekit.analytic.fairness import Interpretation, Side, bound_one_server, bound_total, largest_unfairness
 from storagekit.engine import NO_REQUEST
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, Settings
 from storagekit.papers.dsfq.watching import Sent, Watched
@@ -24,24 +24,24 @@ class ObservedRequests(NamedTuple):
     time.
     """
 
-    largest: Float[np.ndarray, "stream brick lane"]
-    batch: Float[np.ndarray, "stream brick lane"]
-    waiting: Int[np.ndarray, "stream brick lane"]
+    largest: Float[np.ndarray, "stream brick run"]
+    batch: Float[np.ndarray, "stream brick run"]
+    waiting: Int[np.ndarray, "stream brick run"]
 
 
 class Unfair(NamedTuple):
-    """The largest unfairness of each pair of streams while both are backlogged at a brick, `[pair, brick, lane]`.
+    """The largest unfairness of each pair of streams while both are backlogged at a brick, `[pair, brick, run]`.
 
     here: unfairness of the service by that brick. everywhere: unfairness of the service by all bricks. backlogged:
     whether both streams are ever backlogged at that brick at the same time.
     """
 
-    here: Float[np.ndarray, "pair brick lane"]
-    everywhere: Float[np.ndarray, "pair brick lane"]
-    backlogged: Bool[np.ndarray, "pair brick lane"]
+    here: Float[np.ndarray, "pair brick run"]
+    everywhere: Float[np.ndarray, "pair brick run"]
+    backlogged: Bool[np.ndarray, "pair brick run"]
 
 
-def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Float[np.ndarray, "stream brick lane"]:
+def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Float[np.ndarray, "stream brick run"]:
     """Return the largest batchcost of each stream at each brick; 0 for a stream without requests.
 
     A batch consists of the requests that one coordinator sends after one request to the brick, up to and including its
@@ -50,25 +50,25 @@ def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Flo
 
     Parameters
     ----------
-    sent : Sent, columns of shape [event, lane]
+    sent : Sent, columns of shape [event, run]
         The request that each event sends.
     streams, bricks : int
         Number of streams and of bricks, by default those of `settings`.
     """
-    event, lane = np.nonzero(sent.stream != NO_REQUEST)
-    order = np.lexsort((event, sent.coordinator[event, lane], sent.stream[event, lane], lane))
-    event, lane = event[order], lane[order]
-    stream, through, brick, cost = (column[event, lane] for column in sent)
+    event, run = np.nonzero(sent.stream != NO_REQUEST)
+    order = np.lexsort((event, sent.coordinator[event, run], sent.stream[event, run], run))
+    event, run = event[order], run[order]
+    stream, through, brick, cost = (column[event, run] for column in sent)
     total = np.cumsum(cost, dtype=np.int64)
     first = np.ones(len(total), bool)
-    first[1:] = (np.diff(lane) != 0) | (np.diff(stream) != 0) | (np.diff(through) != 0)
+    first[1:] = (np.diff(run) != 0) | (np.diff(stream) != 0) | (np.diff(through) != 0)
     # Cost sent before the first request of each coordinator.
     base = np.maximum.accumulate(np.where(first, total - cost, 0))
     largest = np.zeros((streams, bricks, sent.stream.shape[1]))
     for at in range(bricks):
         last = np.maximum.accumulate(np.where(brick == at, total, 0))
         before = np.maximum(base, np.concatenate([[0], last[:-1]]))
-        np.maximum.at(largest[:, at], (stream, lane), total - before)
+        np.maximum.at(largest[:, at], (stream, run), total - before)
     return largest
 
 
@@ -81,34 +81,34 @@ def asked(log: Watched) -> ObservedRequests:
         The log of runs whose coordinators are recorded.
     """
     assert log.sent is not None
-    event, lane = np.nonzero(log.sent.stream != NO_REQUEST)
+    event, run = np.nonzero(log.sent.stream != NO_REQUEST)
     largest = np.zeros((STREAMS, BRICKS, log.elapsed.shape[1]))
-    where = (log.sent.stream[event, lane], log.sent.brick[event, lane], lane)
-    np.maximum.at(largest, where, log.sent.cost[event, lane].astype(float))
+    where = (log.sent.stream[event, run], log.sent.brick[event, run], run)
+    np.maximum.at(largest, where, log.sent.cost[event, run].astype(float))
     most = log.waiting.max(axis=0).reshape(BRICKS, STREAMS, -1).swapaxes(0, 1).astype(int)
     # A request that enters may be issued before the end of the event. So count it together with the requests that
     # waited before the event.
-    held = (log.waited[event, where[1], lane] >> where[0].astype(np.uint32) & 1).astype(int)
+    held = (log.waited[event, where[1], run] >> where[0].astype(np.uint32) & 1).astype(int)
     before = np.concatenate([np.zeros_like(log.waiting[:1]), log.waiting[:-1]])
-    np.maximum.at(most, where, before[event, where[1] * STREAMS + where[0], lane] + held)
+    np.maximum.at(most, where, before[event, where[1] * STREAMS + where[0], run] + held)
     return ObservedRequests(largest, batch_costs(log.sent), most)
 
 
-def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfair:
+def unfairness(log: Watched, weights: Float[np.ndarray, "stream run"]) -> Unfair:
     """Return the unfairness of the worst interval of each pair of streams at each brick, in every run.
 
     Parameters
     ----------
     log : Watched
         The log of the runs.
-    weights : array, shape [stream, lane]
+    weights : array, shape [stream, run]
         Weights of the streams.
     """
     both, gap = backlogged(log, _BITS)
     stream = np.where(log.brick == NO_REQUEST, NO_REQUEST, log.stream)
     cost = np.where(stream[:, None] == np.arange(STREAMS)[:, None], log.cost[:, None], 0).astype(float)
     at = log.brick[:, None] == np.arange(BRICKS)[:, None]
-    # [event, 2, pair, brick, lane]
+    # [event, 2, pair, brick, run]
     everywhere: Any = np.moveaxis(cost[:, PAIRS], 2, 1)[:, :, :, None]
     here = everywhere * at[:, None, None]
     everywhere = np.broadcast_to(everywhere, here.shape)
@@ -129,7 +129,7 @@ def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, 
 
     Returns
     -------
-    tuple of array, shape [event, row, brick, lane]
+    tuple of array, shape [event, row, brick, run]
         First, whether all streams of the row are backlogged at the brick after the event. Second, the time since the
         previous event during which this was not true, seconds.
     """
@@ -139,7 +139,7 @@ def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, 
 
 
 def sides(of: Settings, run: ObservedRequests) -> tuple[Side, Side]:
-    """Return the parameters of the first and of the second stream of each pair at each brick, `[pair, brick, lane]`.
+    """Return the parameters of the first and of the second stream of each pair at each brick, `[pair, brick, run]`.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def sides(of: Settings, run: ObservedRequests) -> tuple[Side, Side]:
     return found[0], found[1]
 
 
-def one_server(of: Settings, run: ObservedRequests, unfair: Unfair) -> Float[np.ndarray, " lane"]:
+def one_server(of: Settings, run: ObservedRequests, unfair: Unfair) -> Float[np.ndarray, " run"]:
     """Return, for each run, the largest unfairness of the service by one brick, divided by the bound of theorem 1.
 
     The largest ratio is over all pairs of streams and all bricks.
@@ -181,7 +181,9 @@ def one_server(of: Settings, run: ObservedRequests, unfair: Unfair) -> Float[np.
     return share(unfair.here, bound_one_server(*sides(of, run), of.depth)).max(axis=(0, 1))
 
 
-def total_bound(of: Settings, run: ObservedRequests, reading: Reading) -> Float[np.ndarray, "pair brick lane"]:
+def total_bound(
+    of: Settings, run: ObservedRequests, interpretation: Interpretation
+) -> Float[np.ndarray, "pair brick run"]:
     """Return the bound of theorems 2 and 4 for each pair, brick and run.
 
     Parameters
@@ -191,14 +193,16 @@ def total_bound(of: Settings, run: ObservedRequests, reading: Reading) -> Float[
     run : ObservedRequests
         The measured parameters. D_SFQ of the bound is the largest number of requests of one stream of the pair that
         waited at a brick at one time.
-    reading : Reading
+    interpretation : Reading
         The function `printed` for the bound of the paper, or `repaired` for our correction.
     """
     most = run.waiting.max(axis=1)[PAIRS].max(axis=1)[:, None]
-    return bound_total(*sides(of, run), of.depth, most, reading)
+    return bound_total(*sides(of, run), of.depth, most, interpretation)
 
 
-def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: Reading) -> Float[np.ndarray, " lane"]:
+def total_service(
+    of: Settings, run: ObservedRequests, unfair: Unfair, interpretation: Interpretation
+) -> Float[np.ndarray, " run"]:
     """Return, for each run, the largest unfairness of the total service, divided by the bound of theorems 2 and 4.
 
     The largest ratio is over all pairs of streams and all bricks.
@@ -211,10 +215,10 @@ def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: 
         The measured parameters.
     unfair : Unfair
         The measured unfairness.
-    reading : Reading
+    interpretation : Reading
         The function `printed` for the bound of the paper, or `repaired` for our correction.
     """
-    return share(unfair.everywhere, total_bound(of, run, reading)).max(axis=(0, 1))
+    return share(unfair.everywhere, total_bound(of, run, interpretation)).max(axis=(0, 1))
 
 
 def share(worst: np.ndarray, bound: np.ndarray) -> np.ndarray:

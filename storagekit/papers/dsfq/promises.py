@@ -17,7 +17,7 @@ from storagekit.papers.dsfq.drawing import drawn
 from storagekit.papers.dsfq.measuring import asked, backlogged
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, UNIT, Settings, fair, scenario, total
-from storagekit.papers.dsfq.theorems import all_lanes, key_of, made
+from storagekit.papers.dsfq.theorems import all_runs, key_of, made
 from storagekit.papers.dsfq.watching import Watched
 from storagekit.papers.measurement import Measurement
 from storagekit.placement import Volumes
@@ -59,13 +59,13 @@ def minimums(effort: SearchEffort = QUICK) -> xr.Dataset:
     key = key_of(effort, len(settings))
     shares = []
     for delay in DELAYS.values():
-        log = all_lanes(scenario(settings, fair(settings, delay(list(least[:, None])))), key, effort.chunks)
+        log = all_runs(scenario(settings, fair(settings, delay(list(least[:, None])))), key, effort.chunks)
         shares.append(fallen(settings, log, least))
     data = xr.Dataset({"share": (("delay", "setting"), np.array(shares))}, coords={"delay": list(DELAYS)})
     return data.assign_attrs(made("dsfq.minimums", effort, began))
 
 
-def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream lane"]) -> Float[np.ndarray, " lane"]:
+def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream run"]) -> Float[np.ndarray, " run"]:
     """Return, for each run, the largest shortfall of a stream at a brick divided by the allowed shortfall.
 
     The shortfall is the amount by which the service of the stream is below its minimum share.
@@ -76,7 +76,7 @@ def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream la
         The settings of the runs.
     log : Watched
         The log of the runs.
-    least : array, shape [stream, lane]
+    least : array, shape [stream, run]
         Minimum share m of each stream.
     """
     at = log.brick[:, None] == np.arange(BRICKS)[:, None]
@@ -108,7 +108,7 @@ def busy(effort: SearchEffort = QUICK) -> xr.Dataset:
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 3])
     settings = drawn(generator, effort.settings)
-    log = all_lanes(total(settings), key_of(effort, len(settings)), effort.chunks)
+    log = all_runs(total(settings), key_of(effort, len(settings)), effort.chunks)
     waits, free = left_free(settings, log)
     data = xr.Dataset(
         {"events": ("setting", waits.sum(axis=(0, 1))), "free": ("setting", (waits & free).sum(axis=(0, 1)))}
@@ -118,7 +118,7 @@ def busy(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 def left_free(
     settings: Settings, log: Watched
-) -> tuple[Bool[np.ndarray, "event brick lane"], Bool[np.ndarray, "event brick lane"]]:
+) -> tuple[Bool[np.ndarray, "event brick run"], Bool[np.ndarray, "event brick run"]]:
     """Return whether requests wait at each brick after each event, and whether its devices can take a further request.
 
     Parameters
@@ -155,8 +155,8 @@ def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
     SimulationError
         If the run ends before g is served.
     """
-    began, lanes = time.perf_counter(), [_returns(*counts) for counts in BEFORE.values()]
-    log = all_lanes(*stack(lanes, [effort.first_seed]), LONG)
+    began, runs = time.perf_counter(), [_returns(*counts) for counts in BEFORE.values()]
+    log = all_runs(*stack(runs, [effort.first_seed]), LONG)
     now = log.elapsed.cumsum(axis=0, dtype=float)
     mine = (log.brick == 0) & (log.stream == 1) & (now > AWAY)
     if not mine.any(axis=0).all():

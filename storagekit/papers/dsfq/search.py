@@ -141,31 +141,31 @@ def held_against(
     key, one = keys(seeds.tolist()), settings.coordinators == 1
     found = {bound: np.full(len(settings), np.nan) for bound in bounds}
 
-    def note(bound: str, lanes: slice, share: np.ndarray, concerns: np.ndarray | None = None) -> None:
+    def note(bound: str, batch: slice, share: np.ndarray, concerns: np.ndarray | None = None) -> None:
         if bound in found:
-            found[bound][lanes] = share if concerns is None else np.where(concerns[lanes], share, np.nan)
+            found[bound][batch] = share if concerns is None else np.where(concerns[batch], share, np.nan)
 
     def runs(build, *wanted: str):
         if not any(bound in found for bound in wanted):
             return
-        for lanes, log in tqdm(watched(build(settings), key, chunks), desc=build.__name__, delay=2, leave=False):
-            yield lanes, settings[lanes], log, unfairness(log, settings[lanes].weights)
+        for batch, log in tqdm(watched(build(settings), key, chunks), desc=build.__name__, delay=2, leave=False):
+            yield batch, settings[batch], log, unfairness(log, settings[batch].weights)
 
-    for lanes, of, log, unfair in runs(total, *BOUNDS[1:]):
+    for batch, of, log, unfair in runs(total, *BOUNDS[1:]):
         run = asked(log)
-        for reading in (printed, repaired):
-            share = total_service(of, run, unfair, reading)
-            note(f"theorem2.{reading.__name__}", lanes, share, one)
-            note(f"theorem4.{reading.__name__}", lanes, share, ~one)
-    for lanes, of, log, unfair in runs(single, "theorem1", "theorem2.single"):
+        for interpretation in (printed, repaired):
+            share = total_service(of, run, unfair, interpretation)
+            note(f"theorem2.{interpretation.__name__}", batch, share, one)
+            note(f"theorem4.{interpretation.__name__}", batch, share, ~one)
+    for batch, of, log, unfair in runs(single, "theorem1", "theorem2.single"):
         run = asked(log)
-        note("theorem1", lanes, one_server(of, run, unfair))
-        note("theorem2.single", lanes, total_service(of, run, unfair, repaired), one)
-    for lanes, of, _, unfair in runs(unscheduled, "theorem1.unscheduled"):
+        note("theorem1", batch, one_server(of, run, unfair))
+        note("theorem2.single", batch, total_service(of, run, unfair, repaired), one)
+    for batch, of, _, unfair in runs(unscheduled, "theorem1.unscheduled"):
         largest = np.where(of.used(), of.high, 0).astype(float)
         note(
             "theorem1.unscheduled",
-            lanes,
+            batch,
             one_server(of, ObservedRequests(largest, largest, largest.astype(int)), unfair),
         )
     return found
@@ -216,9 +216,9 @@ def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: Se
     of_total = children[1].beside(*children[2:])
     shares = held_against(of_total, np.concatenate(seeds[1:]), effort.chunks, BOUNDS[1:])
     shares["theorem1"] = held_against(children[0], seeds[0], effort.chunks, BOUNDS[:1])["theorem1"]
-    for place, (bound, pool) in enumerate(pools.items()):
+    for index, (bound, pool) in enumerate(pools.items()):
         # A setting that was changed for one bound may have the largest ratio to another bound.
-        fresh, theirs = (children[0], seeds[0]) if place == 0 else (of_total, np.concatenate(seeds[1:]))
+        fresh, theirs = (children[0], seeds[0]) if index == 0 else (of_total, np.concatenate(seeds[1:]))
         together, share = pool.settings.beside(fresh), np.concatenate([pool.share, shares[bound]])
         found[bound] = _best(together, np.concatenate([pool.seeds, theirs]), share, effort.parents)
     return found

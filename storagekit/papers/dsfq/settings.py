@@ -120,8 +120,8 @@ class Mixture(Threads):
     burst: Int[AnyArray, "turn *batch"]
     begins: Int[AnyArray, "kind *batch"]
     spacing: Float[AnyArray, "kind *batch"]
-    low: Int[AnyArray, "place *batch"]
-    more: Int[AnyArray, "place *batch"]
+    low: Int[AnyArray, "pair *batch"]
+    more: Int[AnyArray, "pair *batch"]
 
     def __init__(self, of: Settings):
         # `request` draws the requests, so that these are placeholders.
@@ -143,21 +143,21 @@ class Mixture(Threads):
         thread = row_index(MOST_THREADS, private.due) + jnp.zeros_like(private.issued)
         kind = self._kind(thread)
         first = (jnp.cumsum(self.threads, axis=0) - self.threads).astype(jnp.int32)
-        place = thread - jnp.take_along_axis(first, kind, axis=0)
+        rank = thread - jnp.take_along_axis(first, kind, axis=0)
         spacing = jnp.take_along_axis(self.spacing, kind, axis=0)
-        return private._replace(due=private.due + (place + 1) * spacing)
+        return private._replace(due=private.due + (rank + 1) * spacing)
 
     def request(self, private, capacity, number: Int[Array, "1 *batch"]) -> Requests:
         thread, _ = first_min(private.due)
         issued = pick(private.issued, thread)
         (_, size), (_, receiving) = (word_at(private.key, issued, thread * WORDS + which) for which in range(2))
         stream, brick = self._whose(thread, issued)
-        place = stream * BRICKS + brick
+        pair = stream * BRICKS + brick
         sector = brick * UNIT
         blank = self.groups[0].requests.drawn(capacity, (size, size), (size, receiving), number)
         return blank._replace(
             sector=sector,
-            sectors=pick(self.low, place) + below(size, pick(self.more, place)),
+            sectors=pick(self.low, pair) + below(size, pick(self.more, pair)),
             read=fraction(size) >= 0,
             address_hash=scramble(sector),
             stream=stream,

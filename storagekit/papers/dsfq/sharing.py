@@ -221,7 +221,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     paper = data.sel(depth=DEPTH)
     depths = {f"D = {depth}": _reached(data.sel(depth=depth)) for depth in data.depth.values.tolist()}
     limits = {f"{limit:.0%} of two thirds": _reached(paper, limit) for limit in (0.95, 0.99)}
-    told = ", ".join(f"{float(count.mean()):.1f} ({name})" for name, count in {**depths, **limits}.items())
+    text = ", ".join(f"{float(count.mean()):.1f} ({name})" for name, count in {**depths, **limits}.items())
     at = interval(_reached(paper).to_dataset(name="at"))["at"]
     first = float(np.ceil(at.sel(statistic="high")))
     until, beyond = paper.sel(threads=slice(1, first / 2)), paper.sel(threads=slice(first, None))
@@ -240,7 +240,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     reached = (
         f"The value is the smallest number of threads at which g receives {REACHED:.0%} of its share of two thirds "
         "(mean over runs). It depends on the depth D, which the paper does not give, and on the limit of "
-        f"{REACHED:.0%}. For several depths and limits, the value is {told}."
+        f"{REACHED:.0%}. For several depths and limits, the value is {text}."
     )
     return [
         with_interval("dsfq.fig8.share_at", at, reached),
@@ -277,7 +277,7 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
         "than A. With the largest number of threads on B, the totals therefore cannot become equal."
     )
     shares = ratio(large.total.sel(stream="f").mean("threads"), large.total.sel(stream="g").mean("threads"))
-    end, start = (large.service.isel(threads=place) / MB_S for place in (-1, 0))
+    end, start = (large.service.isel(threads=index) / MB_S for index in (-1, 0))
     input_note = (
         "In panel (b) A has a throughput of 200 MB/s and B has 175 MB/s, as in the paper. The weights and the delays "
         "decide the shares of f and g on A."
@@ -289,7 +289,7 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
         found = {name: _mean(at.sel(stream=stream, brick=brick)) for name, (stream, brick) in wanted.items()}
         return [with_interval(f"dsfq.fig9.{claim}[{name}]", row, input_note) for name, row in found.items()]
 
-    few, many = (small.isel(threads=place) for place in (1, -1))
+    few, many = (small.isel(threads=index) for index in (1, -1))
     wider = _mean((many.spread - few.spread) / MB_S)
     gaps = [float(abs(_apart(one)).mean()) for one in (few, many)]
     first, last = (int(one.threads) for one in (few, many))
@@ -325,13 +325,13 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
     """
     short = (-_apart(data)).mean("seed")
     on_a = float(data.threads[_first_below(short.values, EQUAL)]) / 3
-    told = ", ".join(
+    text = ", ".join(
         f"{float(short.sel(threads=threads)):.1%} ({threads / 3:.0f})" for threads in data.threads.values.tolist()
     )
     note = (
         "The value is the smallest number of threads of g per brick with which the total throughput of g is within "
         f"{EQUAL:.0%} of the total of f. The threads of g access three bricks in turn. The total of g is below the "
-        f"total of f by {told} (number of threads per brick in brackets). The value depends on the depth D, here "
+        f"total of f by {text} (number of threads per brick in brackets). The value depends on the depth D, here "
         f"{DEPTH}, because g needs a quarter of the D requests that A serves at a time."
     )
     return [Measurement("dsfq.fig10.balanced_from", on_a, note=note)]
@@ -442,10 +442,10 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
         other = mean.service.sel(brick=B).values / weights
         level = water_level(other, weights, mean.service.sel(brick=A).sum("stream").values)
         worst[panel] = float(np.max(abs(mean.total.values / weights / level.rates - 1)))
-    told = " and ".join(f"{error:.1%} in figure 9({panel})" for panel, error in worst.items())
+    text = " and ".join(f"{error:.1%} in figure 9({panel})" for panel, error in worst.items())
     note = (
         f"The claim holds if the total rate of each stream differs by less than {EQUAL:.0%} from its rate by theorem "
-        f"3. The largest difference is {told}."
+        f"3. The largest difference is {text}."
     )
     return [Measurement("dsfq.theorem3.levels", max(worst.values()), note=note, holds=max(worst.values()) < EQUAL)]
 
@@ -478,14 +478,14 @@ def _sharing(threads: int, coordinators: int, delay: AbstractDelay | None, on_a:
 def _behind(scenarios: Sequence[Scenario], effort: ShareEffort) -> list[float]:
     """Return, for one run of each scenario, the variable `behind` of `fig12`."""
     pieces = list(logs(scenarios, [effort.first_seed], effort.seconds, backlog=True))
-    return [_fallen(_lane(pieces, lane, effort.seconds)) for lane in range(len(scenarios))]
+    return [_fallen(_run(pieces, run, effort.seconds)) for run in range(len(scenarios))]
 
 
-def _lane(pieces: Sequence[Timed], lane: int, seconds: float) -> Timed:
-    """Return the log of the run `lane`, up to the end of the run; other runs of its batch may take longer."""
-    mine = [piece for piece in pieces if piece.lanes.start <= lane < piece.lanes.stop]
-    more = 1 + sum(bool(piece.end[-1, lane - piece.lanes.start] < seconds) for piece in mine)
-    here = slice(lane - mine[0].lanes.start, lane - mine[0].lanes.start + 1)
+def _run(pieces: Sequence[Timed], run: int, seconds: float) -> Timed:
+    """Return the log of the run `run`, up to the end of the run; other runs of its batch may take longer."""
+    mine = [piece for piece in pieces if piece.runs.start <= run < piece.runs.stop]
+    more = 1 + sum(bool(piece.end[-1, run - piece.runs.start] < seconds) for piece in mine)
+    here = slice(run - mine[0].runs.start, run - mine[0].runs.start + 1)
     return together([Timed(here, *jax.tree.map(lambda part: part[..., here], tuple(one[1:]))) for one in mine[:more]])
 
 
@@ -506,7 +506,7 @@ def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exh
     service, total = data.service, data.service.sum("brick")
     weights = xr.DataArray(np.asarray(_weights(build, axes)), dims="stream")
     apart = (total / weights).diff("stream").isel(stream=0)
-    told = xr.Dataset(
+    dataset = xr.Dataset(
         {
             "total": total.mean("window").assign_attrs(units="B/s", long_name="throughput of all bricks"),
             "service": service.mean("window").assign_attrs(units="B/s", long_name="throughput of a brick"),
@@ -517,7 +517,7 @@ def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exh
         },
         attrs=data.attrs,
     )
-    return _named(told, exhibit)
+    return _named(dataset, exhibit)
 
 
 def _weights(build: Callable[..., Scenario], axes: dict) -> list[float]:
@@ -544,8 +544,8 @@ def _reached(data: xr.Dataset, limit: float = REACHED) -> xr.DataArray:
     """
     rising = data.throughput.sel(stream="g")
     short = 1 - rising / data.throughput.sum("stream") / (2 / 3)
-    places = [_first_below(short.sel(seed=seed).values, 1 - limit) for seed in short.seed]
-    return xr.DataArray(rising.threads.values[places].astype(float), {"seed": short.seed}, ("seed",))
+    first = [_first_below(short.sel(seed=seed).values, 1 - limit) for seed in short.seed]
+    return xr.DataArray(rising.threads.values[first].astype(float), {"seed": short.seed}, ("seed",))
 
 
 def _first_below(values: np.ndarray, limit: float) -> int:
@@ -562,9 +562,9 @@ def _last_below(at: np.ndarray, values: np.ndarray, limit: float) -> float | Non
     below = np.flatnonzero(values < limit)
     if not below.size or below[-1] == len(at) - 1:
         return None
-    place = int(below[-1])
-    share = (limit - values[place]) / (values[place + 1] - values[place])
-    return float(at[place] + share * (at[place + 1] - at[place]))
+    index = int(below[-1])
+    share = (limit - values[index]) / (values[index + 1] - values[index])
+    return float(at[index] + share * (at[index + 1] - at[index]))
 
 
 def _change(values: xr.DataArray) -> float:

@@ -42,7 +42,7 @@ def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
     alone[:, 0] = 1
     one = np.arange(len(several)) < OF_ONE_BRICK
     settings = replace(several, burst=np.where(one, alone, several.burst))
-    logs = [all_lanes(build(settings), key_of(effort, len(settings)), effort.chunks) for build in (total, single)]
+    logs = [all_runs(build(settings), key_of(effort, len(settings)), effort.chunks) for build in (total, single)]
     served = logs[0].brick != NO_REQUEST
     columns = ("brick", "number", "stream", "cost", "elapsed")
     same = [getattr(logs[0], name) == getattr(logs[1], name) for name in columns]
@@ -94,7 +94,7 @@ def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
     apart = FairQueue(settings.depth[None], list(settings.weights[:, None]), Total(), coordinators=ByBrick())
     several, rows = {"one": total(settings), "by brick": scenario(settings, apart)}, []
     for one in several.values():
-        log = all_lanes(one, key_of(effort, RUNS), 2 * effort.chunks)
+        log = all_runs(one, key_of(effort, RUNS), 2 * effort.chunks)
         late = log.elapsed.cumsum(axis=0, dtype=float) > log.elapsed.sum(axis=0, dtype=float) / 4
         mine = [(late & (log.brick != NO_REQUEST) & (log.stream == stream)) for stream in range(2)]
         seconds = (log.elapsed * late).sum(axis=0, dtype=float)
@@ -148,7 +148,7 @@ def _theorem1(search: xr.Dataset) -> Measurement:
 
 
 def _as_printed(search: xr.Dataset, theorem: str, repair: str) -> Measurement:
-    printed, repaired = (_tightest(search, f"{theorem}.{reading}") for reading in ("printed", "repaired"))
+    printed, repaired = (_tightest(search, f"{theorem}.{interpretation}") for interpretation in ("printed", "repaired"))
     note = (
         f"The printed bound is {'broken' if printed > 1 else 'not broken'}: the unfairness reaches {printed:.2f} "
         f"times the bound. {_searched(search)} Of the random settings, the printed bound is broken in "
@@ -163,7 +163,7 @@ def _theorem4(search: xr.Dataset, unit: xr.Dataset) -> Measurement:
     repair = "the largest cost at any brick, and D_SFQ + n batches of a stream with n coordinators"
     row = _as_printed(search, "theorem4", repair)
     most = unit.isel(coordinators=-1)
-    bounds = ", ".join(f"{float(one):g} ({one.reading.values!s})" for one in most.bound)
+    bounds = ", ".join(f"{float(one):g} ({one.interpretation.values!s})" for one in most.bound)
     note = (
         f"{row.note} In another run all requests cost 1, and one stream has {int(most.coordinators)} coordinators. The "
         f"service of the two streams then differs by up to {float(most.unfairness):g}. The printed bound under three "
@@ -230,14 +230,14 @@ def _searched(search: xr.Dataset) -> str:
     )
 
 
-def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
+def all_runs(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
     """Return the log of all runs of a scenario, concatenated along the last axis.
 
     Parameters
     ----------
     one : Scenario
         A scenario with a batch of runs.
-    key : array, shape [2, lane]
+    key : array, shape [2, run]
         Random key of each run.
     chunks : int
         Number of chunks of events of each run.
@@ -246,17 +246,17 @@ def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
     return jax.tree.map(lambda *columns: np.concatenate(columns, axis=-1), *parts)
 
 
-def key_of(effort: SearchEffort, lanes: int) -> np.ndarray:
+def key_of(effort: SearchEffort, runs: int) -> np.ndarray:
     """Return random keys for a number of runs, from consecutive seeds.
 
     Parameters
     ----------
     effort : SearchEffort
         Its `first_seed` is the first of the consecutive seeds.
-    lanes : int
+    runs : int
         Number of runs.
     """
-    return keys(range(effort.first_seed, effort.first_seed + lanes))
+    return keys(range(effort.first_seed, effort.first_seed + runs))
 
 
 def made(exhibit: str, effort: SearchEffort, began: float) -> dict:

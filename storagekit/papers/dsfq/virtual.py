@@ -25,7 +25,7 @@ DEPTH = 1
 # Number of requests that the brick serves: enough for every coordinator to send to it again.
 SERVICES = 400
 # Interpretations of D_SFQ in equation 8. The paper calls it the queue depth of the start-time fair queue at the brick.
-READINGS = ("requests of one stream that wait", "all requests that wait", "all requests at the brick")
+INTERPRETATIONS = ("requests of one stream that wait", "all requests that wait", "all requests at the brick")
 
 
 class Arrival(NamedTuple):
@@ -152,7 +152,7 @@ def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
     -------
     Dataset
         Over `coordinators`: `unfairness`, the largest difference between the service of the two streams in any
-        interval. Over `coordinators` and `reading`, the interpretation of D_SFQ: `bound`, the bound of theorem 4. Both
+        interval. Over `coordinators` and `interpretation`, the interpretation of D_SFQ: `bound`, the bound of theorem 4. Both
         are in units of cost.
 
     Raises
@@ -169,12 +169,12 @@ def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
         {
             "unfairness": ("coordinators", [run[0] for run in runs], unit),
             "bound": (
-                ("coordinators", "reading"),
+                ("coordinators", "interpretation"),
                 [run[1] for run in runs],
                 {"units": "1", "long_name": "bound of theorem 4"},
             ),
         },
-        coords={"coordinators": list(coordinators), "reading": list(READINGS)},
+        coords={"coordinators": list(coordinators), "interpretation": list(INTERPRETATIONS)},
     )
     made = made_by("analytic", wall=time.perf_counter() - began)
     return data.assign_attrs(made | {"paper": "dsfq", "exhibit": "dsfq.many_coordinators"})

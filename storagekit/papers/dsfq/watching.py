@@ -58,9 +58,9 @@ class Noted(AbstractCoordinators):
     def most(self):
         return self.turn.most
 
-    def init(self, streams, lanes):
-        nothing = jnp.zeros((1, *lanes), jnp.int32)
-        return self.turn.init(streams, lanes), Sent(nothing + NO_REQUEST, nothing, nothing, nothing)
+    def init(self, streams, runs):
+        nothing = jnp.zeros((1, *runs), jnp.int32)
+        return self.turn.init(streams, runs), Sent(nothing + NO_REQUEST, nothing, nothing, nothing)
 
     def choose(self, private, request: Requests, entering: Bool[Array, "1 *batch"], bricks: int):
         in_turn, turn = self.turn.choose(private[0], request, entering, bricks)
@@ -71,7 +71,7 @@ class Noted(AbstractCoordinators):
 
 
 class Watched(NamedTuple):
-    """Log of the events of several runs: arrays `[event, row, lane]` or, if there is only one row, `[event, lane]`.
+    """Log of the events of several runs: arrays `[event, row, run]` or, if there is only one row, `[event, run]`.
 
     elapsed: seconds since the previous event. entered: seconds from the previous event until a request entered, inf for
     none. number, stream, brick, cost: number, stream, brick and sectors of the request that was served; the brick is
@@ -117,7 +117,7 @@ class Watch(AbstractLog):
         )
 
 
-def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
+def waiting(scenario: Scenario, state: State) -> Int[Array, "queue *batch"]:
     """Return the number of requests that wait in the queue of each brick, for each stream.
 
     Rows are ordered by brick, then by stream.
@@ -134,7 +134,7 @@ def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
     for brick in range(system.drives):
         number = jnp.full_like(state.taken, brick)
         there = bit_is_set(
-            system.queue.queued(state.queue, slots.waiting, number), system.placement.part_on(number, slots.place)
+            system.queue.queued(state.queue, slots.waiting, number), system.placement.part_on(number, slots.location)
         )
         for stream in range(scenario.arrivals.stream_count):
             counts.append(jnp.sum(there & (slots.stream == stream), axis=0, keepdims=True))
@@ -168,7 +168,7 @@ def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[
     ----------
     scenario : Scenario
         A scenario with a batch of runs.
-    key : array, shape [2, lane]
+    key : array, shape [2, run]
         Random key of each run.
     chunks : int
         Number of chunks of events of each run.
@@ -179,8 +179,8 @@ def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[
         For each batch, the positions of its runs in `key`, and the log of these runs.
     """
     first = 0
-    for part, lane_keys, used in batches(scenario, key):
-        runner = Runner(part, lane_keys, Record(log=Watch()))
+    for part, run_keys, used in batches(scenario, key):
+        runner = Runner(part, run_keys, Record(log=Watch()))
         pieces = [jax.tree.map(by_event, runner.advance(STEP)[1]) for _ in range(0, chunks, STEP)]
         kept = jax.tree.map(lambda *parts, used=used: np.concatenate(parts)[: chunks * CHUNK, ..., :used], *pieces)
         yield slice(first, first + used), kept

@@ -24,14 +24,14 @@ from storagekit.papers.dsptf.loops import fig1 as fig1
 from storagekit.papers.dsptf.loops import fig1_findings as fig1_findings
 from storagekit.papers.dsptf.loops import fig5 as fig5
 from storagekit.papers.dsptf.loops import fig5_findings as fig5_findings
-from storagekit.papers.dsptf.loops import fig5_readings as fig5_readings
+from storagekit.papers.dsptf.loops import fig5_interpretations as fig5_interpretations
 from storagekit.papers.dsptf.loops import fig9 as fig9
 from storagekit.papers.dsptf.loops import fig9_findings as fig9_findings
 from storagekit.papers.dsptf.loops import gain_findings as gain_findings
 from storagekit.papers.dsptf.loops import gains as gains
 from storagekit.papers.dsptf.loops import table1 as table1
 from storagekit.papers.dsptf.loops import table1_findings as table1_findings
-from storagekit.papers.dsptf.loops import table1_readings as table1_readings
+from storagekit.papers.dsptf.loops import table1_interpretations as table1_interpretations
 from storagekit.papers.dsptf.luns import table3_luns as table3_luns
 from storagekit.papers.dsptf.network import messages as messages
 from storagekit.papers.dsptf.network import network as network

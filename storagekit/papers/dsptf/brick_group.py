@@ -52,7 +52,7 @@ SCHEMES: dict[str, AbstractDispatch] = {
 # Dispatchers that the loops select by number. LARD is not among them: it reads every queue at every arrival, and the
 # runs of the other dispatchers would take a quarter longer.
 KINDS: tuple[AbstractDispatch, ...] = (SCHEMES["D-SPTF"], SCHEMES["Hashing"])
-READINGS: dict[str, AbstractWrite] = {
+INTERPRETATIONS: dict[str, AbstractWrite] = {
     "at once": Immediate(),
     "first copy": FirstCopy(),
     "receiving brick": ReceivingBrick(),
@@ -235,7 +235,7 @@ def group(
     outstanding: int = 16,
     read_share: float = 0.9,
     size: AbstractSize | None = None,
-    reading: str = JUDGED,
+    interpretation: str = JUDGED,
     among: Sequence[str] = (),
     schedule: AbstractSchedule | None = None,
     drive: str = "atlas10k",
@@ -256,11 +256,11 @@ def group(
         Share of reads, by default 0.9.
     size : AbstractSize
         Distribution of the sizes of requests, by default exponential with a mean of 4 KB.
-    reading : str
-        Interpretation of the completion of a write, a name of `READINGS`, by default `JUDGED`.
+    interpretation : str
+        Interpretation of the completion of a write, a name of `INTERPRETATIONS`, by default `JUDGED`.
     among : sequence of str
-        Interpretations whose runs share a compiled program, names of `READINGS` that include `reading`; by default only
-        `reading`.
+        Interpretations whose runs share a compiled program, names of `INTERPRETATIONS` that include `interpretation`;
+        by default only `interpretation`.
     schedule : AbstractSchedule
         Scheduler of the disks, by default SATF.
     drive : str
@@ -280,7 +280,7 @@ def group(
     Raises
     ------
     InputError
-        If `reading` is unknown.
+        If `interpretation` is unknown.
 
     Notes
     -----
@@ -288,16 +288,16 @@ def group(
     a write completes when the receiving brick has it on disk. This is the default. The notes of the findings say that
     we inferred this rule.
     """
-    one_of(*READINGS)("reading", reading)
-    together = among or (reading,)
+    one_of(*INTERPRETATIONS)("interpretation", interpretation)
+    together = among or (interpretation,)
     held = slots or max(SLOTS[one][read_share < 0.9] for one in together)
-    writes = [READINGS[one] for one in together]
+    writes = [INTERPRETATIONS[one] for one in together]
     system = System(
         load_drive(drive),
         Replicas(replicas),
         numbered(dispatch),
         SATF() if schedule is None else schedule,
-        WriteSwitch(writes, together.index(reading)) if among else writes[0],
+        WriteSwitch(writes, together.index(interpretation)) if among else writes[0],
         drives=max(8, replicas),
         slots=max(held, 2 ** math.ceil(math.log2(outstanding))),
         synchronized=synchronized,

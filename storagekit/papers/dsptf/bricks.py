@@ -16,7 +16,7 @@ from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, WeightedHa
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.papers.dsptf.brick_group import JUDGED, LATENCY, READINGS
+from storagekit.papers.dsptf.brick_group import INTERPRETATIONS, JUDGED, LATENCY
 from storagekit.papers.dsptf.claims import KEYS, SLOW
 from storagekit.papers.rows import NONE_OWN, Own
 from storagekit.placement import Declustered
@@ -350,9 +350,9 @@ class TraceSystem(NamedTuple):
             Declustered(self.bricks, self.replicas, data=self._sectors(given)),
             dispatcher(setting, self.bricks, own=self.own),
             SATF(),
-            WriteSwitch([READINGS[one] for one in COMPLETIONS], COMPLETIONS.index(setting.completion)),
+            WriteSwitch([INTERPRETATIONS[one] for one in COMPLETIONS], COMPLETIONS.index(setting.completion)),
             cache=self.cache(setting.scheme, given),
-            condition=FaultSchedule(*setting.slowdowns, **SLOWNESS[setting.slowness]),
+            faults=FaultSchedule(*setting.slowdowns, **SLOWNESS[setting.slowness]),
             drives=self.bricks,
         )
         return Scenario(system, arrivals)

@@ -65,7 +65,7 @@ def failing(
             DSPTF(LATENCY, delivery=Lossy(loss)),
             SATF(),
             Immediate(),
-            condition=FaultSchedule(stops, timeout=timeout, detection=math.inf),
+            faults=FaultSchedule(stops, timeout=timeout, detection=math.inf),
             drives=BRICKS,
             slots=SLOTS,
         )

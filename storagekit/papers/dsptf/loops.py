@@ -13,8 +13,8 @@ from storagekit.core.units import KB, MS
 from storagekit.dispatch import AbstractDispatch, Hashing
 from storagekit.engine import Scenario
 from storagekit.papers.dsptf.brick_group import (
+    INTERPRETATIONS,
     JUDGED,
-    READINGS,
     SCHEMES,
     dsptf,
     group,
@@ -72,7 +72,7 @@ def fig1(scheduler: AbstractSchedule, depth: int, *, drive: str = "atlas10k") ->
         outstanding=depth,
         read_share=1.0,
         size=FixedSize(4 * KB),
-        reading="all copies",
+        interpretation="all copies",
         schedule=scheduler,
         drive=drive,
         slots=64,
@@ -86,7 +86,7 @@ def table1(
     *,
     replicas: int = 8,
     outstanding: int = 16,
-    reading: str = JUDGED,
+    interpretation: str = JUDGED,
 ) -> Scenario:
     """Return the throughput per brick, the idle time and the service time of the four schemes (table 1).
 
@@ -102,8 +102,8 @@ def table1(
         Number of bricks, each with all data, by default 8.
     outstanding : int
         Number of requests outstanding, by default 16.
-    reading : str
-        When a write completes, a name of `READINGS`, by default `JUDGED`.
+    interpretation : str
+        When a write completes, a name of `INTERPRETATIONS`, by default `JUDGED`.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def table1(
     Raises
     ------
     InputError
-        If a scheme or `reading` is unknown.
+        If a scheme or `interpretation` is unknown.
 
     Notes
     -----
@@ -126,11 +126,13 @@ def table1(
     >>> table1(Effort(seeds=2, requests=400), scheme=[("mine", ShortestQueue(2))], read_share=[0.9]).scheme.item()
     'mine'
     """
-    return group(scheme, replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading)
+    return group(
+        scheme, replicas=replicas, outstanding=outstanding, read_share=read_share, interpretation=interpretation
+    )
 
 
-@over_loops({"scheme": TWO, "completion": tuple(READINGS)})
-def table1_readings(scheme: AbstractDispatch, completion: str) -> Scenario:
+@over_loops({"scheme": TWO, "completion": tuple(INTERPRETATIONS)})
+def table1_interpretations(scheme: AbstractDispatch, completion: str) -> Scenario:
     """Return the measures of table 1 under the four interpretations of write completion.
 
     Parameters
@@ -140,14 +142,14 @@ def table1_readings(scheme: AbstractDispatch, completion: str) -> Scenario:
     scheme : sequence
         As for `table1`, by default D-SPTF and hashing.
     completion : sequence of str
-        Names of `READINGS`.
+        Names of `INTERPRETATIONS`.
 
     Returns
     -------
     Dataset
         `throughput` and further measures over `scheme`, `completion` and `seed`.
     """
-    return group(scheme, reading=completion, among=tuple(READINGS))
+    return group(scheme, interpretation=completion, among=tuple(INTERPRETATIONS))
 
 
 @over_loops({"scheme": SCHEMES, "replicas": (2, 3, 4, 5, 6, 7, 8)})
@@ -157,7 +159,7 @@ def fig5(
     *,
     outstanding: int = 16,
     read_share: float = 0.67,
-    reading: str = JUDGED,
+    interpretation: str = JUDGED,
 ) -> Scenario:
     """Return the throughput per brick of the four schemes for each number of replicas (figure 5).
 
@@ -173,15 +175,17 @@ def fig5(
         Number of requests outstanding, by default 16.
     read_share : float
         Share of reads, by default 0.67.
-    reading : str
-        When a write completes, a name of `READINGS`, by default `JUDGED`.
+    interpretation : str
+        When a write completes, a name of `INTERPRETATIONS`, by default `JUDGED`.
 
     Returns
     -------
     Dataset
         `throughput` and further measures over `scheme`, `replicas` and `seed`.
     """
-    return group(scheme, replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading)
+    return group(
+        scheme, replicas=replicas, outstanding=outstanding, read_share=read_share, interpretation=interpretation
+    )
 
 
 @over_loops({"scheme": TWO, "depth": (2, 4, 8, 16), "read_share": (0.67, 0.9, 1.0)}, finish=once_each)
@@ -210,8 +214,8 @@ def gains(scheme: AbstractDispatch, depth: int, read_share: float) -> Scenario:
     return group(scheme, outstanding=depth, read_share=read_share)
 
 
-@over_loops({"scheme": TWO, "completion": tuple(READINGS), "replicas": (2, 3, 8)})
-def fig5_readings(scheme: AbstractDispatch, completion: str, replicas: int) -> Scenario:
+@over_loops({"scheme": TWO, "completion": tuple(INTERPRETATIONS), "replicas": (2, 3, 8)})
+def fig5_interpretations(scheme: AbstractDispatch, completion: str, replicas: int) -> Scenario:
     """Return the measures of figure 5 under the four interpretations of write completion.
 
     Parameters
@@ -221,7 +225,7 @@ def fig5_readings(scheme: AbstractDispatch, completion: str, replicas: int) -> S
     scheme : sequence
         As for `table1`, by default D-SPTF and hashing.
     completion : sequence of str
-        Names of `READINGS`.
+        Names of `INTERPRETATIONS`.
     replicas : sequence of int
         Numbers of replicas.
 
@@ -230,7 +234,7 @@ def fig5_readings(scheme: AbstractDispatch, completion: str, replicas: int) -> S
     Dataset
         `throughput` and further measures over `scheme`, `completion`, `replicas` and `seed`.
     """
-    return group(scheme, replicas=replicas, read_share=0.67, reading=completion, among=tuple(READINGS))
+    return group(scheme, replicas=replicas, read_share=0.67, interpretation=completion, among=tuple(INTERPRETATIONS))
 
 
 @over_loops({"latency": FIG9_LATENCIES, "read_share": (0.67, 0.9)}, finish=once_each)

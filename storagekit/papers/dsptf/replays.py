@@ -187,10 +187,10 @@ def through(
     arrivals = system.arrivals(given)
     twice: list[int] = []
 
-    def look(state: State, lanes: np.ndarray) -> None:
+    def look(state: State, elements: np.ndarray) -> None:
         schemes = [run.scheme for run in runs.values()]
-        for place, lane in enumerate(lanes):
-            twice.append(duplicates(system.cache(schemes[lane // len(seeds)], given), state, place))
+        for index, element in enumerate(elements):
+            twice.append(duplicates(system.cache(schemes[element // len(seeds)], given), state, index))
 
     found = history(
         lambda run: system.scenario(runs[run], given, arrivals),
@@ -233,7 +233,7 @@ def missed(data: xr.Dataset) -> xr.DataArray:
     return (data.read_response / (1 - data.hit_rate)).assign_attrs(units="s", long_name="response time of missed reads")
 
 
-def duplicates(cache: BrickLRU, state: State, lane: int) -> int:
+def duplicates(cache: BrickLRU, state: State, run: int) -> int:
     """Return the number of blocks that are in the memories of more than one brick, in one run of a batch.
 
     Parameters
@@ -242,10 +242,10 @@ def duplicates(cache: BrickLRU, state: State, lane: int) -> int:
         The memory of the bricks.
     state : State
         State of a batch of runs.
-    lane : int
+    run : int
         Number of the run in the batch.
     """
-    held = np.concatenate(blocks_held(cache, state.cache, lane))
+    held = np.concatenate(blocks_held(cache, state.cache, run))
     return len(held) - len(np.unique(held))
 
 

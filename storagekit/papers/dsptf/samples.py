@@ -101,7 +101,9 @@ def bunched(given: Source, sample: str, seed: int) -> Source:
     random = np.random.default_rng([seed, 3])
     drawn = random.choice(ticks, size=len(given.trace) - 1, p=often / often.sum())
     at = np.concatenate([[0], np.cumsum(drawn)])
-    since = np.sort(at + random.random(len(at)))
-    since -= since[0]
+    arrival_time = np.sort(at + random.random(len(at)))
+    arrival_time -= arrival_time[0]
     time = given.trace.time
-    return given._replace(trace=replace(given.trace, time=time[0] + since * (time[-1] - time[0]) / since[-1]))
+    return given._replace(
+        trace=replace(given.trace, time=time[0] + arrival_time * (time[-1] - time[0]) / arrival_time[-1])
+    )

@@ -25,7 +25,7 @@ from storagekit.papers.rows import Row, chosen
 from storagekit.workload.synthetic import compare, generate
 from storagekit.workload.trace import read
 
-TWO_READINGS = {
+TWO_INTERPRETATIONS = {
     "financial": "The paper prints 85% reads and 5,334,987 requests. The public trace Financial1 has the same number "
     "of requests, but 23% reads. The public trace Financial2 has 82% reads, but 3,699,194 requests. The runs have 23% "
     "reads, because section 5.2.1 mentions long queues, which do not occur with 85% reads.",
@@ -81,8 +81,8 @@ def table2(
     variables = {key: ("trace", [row[key] for row in rows], {"units": unit}) for key, unit in units.items()}
     data = xr.Dataset(variables, coords={"trace": list(traces)})
     made = made_by("stand-in", [effort.first_seed], time.perf_counter() - began)
-    told = {"drive": ALONE, "scenario": ALONE, "requests": f"{int(data.requests.sum())}, counted"}
-    return data.assign_attrs(made | told, paper="dsptf", exhibit="dsptf.table2")
+    facts = {"drive": ALONE, "scenario": ALONE, "requests": f"{int(data.requests.sum())}, counted"}
+    return data.assign_attrs(made | facts, paper="dsptf", exhibit="dsptf.table2")
 
 
 def table3(
@@ -233,7 +233,7 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
         row = printed.sel(trace=name)
         basis = str(row.basis.item())
         note = "" if basis == "trace" else "The synthetic trace was generated to match this value."
-        said = TWO_READINGS.get(name, note) if figure == "reads" else note
+        said = TWO_INTERPRETATIONS.get(name, note) if figure == "reads" else note
         found.append(Measurement(claim, float(row[figure]), basis=basis, note=said))
     return found
 

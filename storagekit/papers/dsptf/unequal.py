@@ -78,7 +78,7 @@ def table4(
             dispatcher(Setting(scheme, slowness=slowness), 2, speed, own),
             SATF(),
             ReceivingBrick(),
-            condition=FaultSchedule(Slowdown(SLOW, pace(slowness, speed)), **SLOWNESS[slowness]),
+            faults=FaultSchedule(Slowdown(SLOW, pace(slowness, speed)), **SLOWNESS[slowness]),
             drives=2,
             slots=SLOTS,
         )

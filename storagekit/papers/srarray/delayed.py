@@ -71,11 +71,11 @@ def delayed_writes(
     points = [(table, share) for table in tables for share in hot]
     seeds = effort.successive(max(2, effort.seeds // 4))
     scenario, keys = stack([_loop(table, share) for table, share in points], seeds)
-    lanes = keys.shape[1]
+    runs = keys.shape[1]
     runner = Runner(scenario, keys, Record((SERVED,), AccessLog()))
-    followed = {lane: Disks() for lane in range(lanes) if points[lane // len(seeds)][1] < 1}
+    followed = {run: Disks() for run in range(runs) if points[run // len(seeds)][1] < 1}
     asked = _addresses(scenario, keys, 0)
-    accesses, completed, most, moments = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), 0
+    accesses, completed, most, moments = np.zeros(runs), np.zeros(runs), np.zeros(runs), 0
     while completed.min() < effort.loop_requests // 2:
         tally, log = runner.advance(4)
         moments += 1
@@ -85,15 +85,13 @@ def delayed_writes(
             completed += tally["completed"][:, 0].sum(axis=0)
         while len(asked) < int(runner.run.first.max()):
             asked = np.concatenate([asked, _addresses(scenario, keys, len(asked) // DRAWN)])
-        for lane in range(lanes):
-            table = pending(runner.run.state, scenario.system.placement, lane)
-            most[lane] = max(most[lane], _entries(table))
-            if lane in followed:
-                followed[lane].replay(
-                    jax.tree.map(lambda kept, lane=lane: kept[..., 0, lane].ravel(), log), asked[:, lane]
-                )
-                followed[lane].crash(table)
-    recovered = [followed[lane].recovered if lane in followed else np.nan for lane in range(lanes)]
+        for run in range(runs):
+            table = pending(runner.run.state, scenario.system.placement, run)
+            most[run] = max(most[run], _entries(table))
+            if run in followed:
+                followed[run].replay(jax.tree.map(lambda kept, run=run: kept[..., 0, run].ravel(), log), asked[:, run])
+                followed[run].crash(table)
+    recovered = [followed[run].recovered if run in followed else np.nan for run in range(runs)]
     values = {"copies": accesses / completed, "pending": most, "recovered": np.array(recovered)}
     shape = (len(tables), len(hot), len(seeds))
     return xr.Dataset(
@@ -300,9 +298,9 @@ def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:
 def _sectors(
     arrivals: ClosedLoop,
     capacity: int,
-    keys: UInt32[Array | np.ndarray, "2 lane"],
-    first: Int[Array | np.ndarray, "1 lane"],
-) -> Int[Array, "request lane"]:
+    keys: UInt32[Array | np.ndarray, "2 run"],
+    first: Int[Array | np.ndarray, "1 run"],
+) -> Int[Array, "request run"]:
     return arrivals.window(capacity, keys, first, DRAWN).requests.sector
 
 

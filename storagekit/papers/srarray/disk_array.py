@@ -81,7 +81,7 @@ def window(workload: str, requests: int, number: int) -> RequestTrace:
         The window. Its time starts at 0.
     """
     trace = _all_of(workload, number)
-    return cut(trace, _place(trace, requests, number))
+    return cut(trace, _window(trace, requests, number))
 
 
 def cut(trace: RequestTrace, which: slice) -> RequestTrace:
@@ -122,14 +122,14 @@ def remembered(workload: str, requests: int, number: int) -> np.ndarray:
     The cache has received all requests of the trace before the window.
     """
     trace = _all_of(workload, number)
-    place = _place(trace, requests, number)
+    window = _window(trace, requests, number)
     # A reuse distance depends only on earlier requests, so the requests after the window are left out.
-    so_far = trace.take(slice(0, place.stop))
-    distances = read_distances(so_far, WORKLOADS[workload].request_size, first=place.start)
+    so_far = trace.take(slice(0, window.stop))
+    distances = read_distances(so_far, WORKLOADS[workload].request_size, first=window.start)
     return np.minimum(distances, NEVER).astype(np.int32)
 
 
-def _place(trace: RequestTrace, requests: int, number: int) -> slice:
+def _window(trace: RequestTrace, requests: int, number: int) -> slice:
     """Return the slice of a trace that selects the requests of a window."""
     # The start is uniform over requests, not over time, because most requests arrive in busy periods.
     first = int(np.random.default_rng([number, 1]).integers(max(0, len(trace) - requests) + 1))

@@ -16,7 +16,7 @@ from storagekit.calibrate.measured_drive import Controller, measured_stream
 from storagekit.core.resources import data_path, real_traces
 from storagekit.core.units import KB, SECTOR
 from storagekit.dispatch import Hashing
-from storagekit.drive import load_drive, load_electronics
+from storagekit.drive import load_controller, load_drive
 from storagekit.engine import Scenario, System
 from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
@@ -197,7 +197,7 @@ def measured_drives(folder: str | Path = "") -> dict[str, float]:
     lying, found = real_traces("srarray", folder), {}
     for name in STREAMS:
         if name in lying:
-            stream = measured_stream(read(lying[name]), load_drive(name), Controller.of(load_electronics(name)))
+            stream = measured_stream(read(lying[name]), load_drive(name), Controller.of(load_controller(name)))
             found[name] = float(stream.demerit)
     return found
 

@@ -102,8 +102,8 @@ def table2(
         coords={"interval": list(intervals), "slack": list(slacks)},
     )
     made = made_by("simulated", [seed], time.perf_counter() - began)
-    told = {name: array.attrs[name] for name in ("drive", "scenario")} | {"requests": f"{count} accesses"}
-    return data.assign_attrs(made | told, paper="srarray", exhibit="srarray.table2", seed=seed, samples=count)
+    facts = {name: array.attrs[name] for name in ("drive", "scenario")} | {"requests": f"{count} accesses"}
+    return data.assign_attrs(made | facts, paper="srarray", exhibit="srarray.table2", seed=seed, samples=count)
 
 
 def table2_findings(data: xr.Dataset) -> list[Measurement]:

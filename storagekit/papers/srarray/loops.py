@@ -347,7 +347,7 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
         for scheme in ("SR-Array", "RAID-10", "Striping")
         if np.isfinite(growth.sel(scheme=scheme).mean())
     )
-    told = " ".join(
+    text = " ".join(
         f"For {scheme}, the ratio is {float(gap.sel(queue=few)):.2f} with {few} requests outstanding, and "
         f"{float(gap.sel(queue=many)):.2f} with {many}."
         for scheme, gap in gaps.items()
@@ -369,7 +369,7 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
             narrower,
             note=(
                 f"A ratio is the throughput of the SR-Array divided by the throughput of another scheme, with {most} "
-                f"disks. The claim holds if the ratios are smaller with more requests outstanding. {told}"
+                f"disks. The claim holds if the ratios are smaller with more requests outstanding. {text}"
             ),
         ),
     ]

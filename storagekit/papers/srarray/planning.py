@@ -40,8 +40,8 @@ def plan_grid(effort: ArrayEffort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     data = plan_against_simulation(
         questions, seed=effort.first_seed, effort=0.1 if quick else 0.25, mirrors=mirrors, cases=cases
     )
-    told = {"scenario": "random questions (listed in the data), with every feasible layout of each question"}
-    return data.assign_attrs(told, paper="srarray", exhibit="srarray.plan", basis="simulated", most_disks=most)
+    facts = {"scenario": "random questions (listed in the data), with every feasible layout of each question"}
+    return data.assign_attrs(facts, paper="srarray", exhibit="srarray.plan", basis="simulated", most_disks=most)
 
 
 def plan_findings(data: xr.Dataset) -> list[Measurement]:

@@ -131,7 +131,7 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     ours, theirs = mean.sel(layout="2x3x1", scheduler="LOOK"), mean.sel(layout="6x1x1", scheduler="SATF")
     wins = (ours < theirs).values
     rates = ", ".join(f"{float(scale):g}" for scale in base.scale[wins])
-    told = " and ".join(f"{array * 1e3:.2f} against {stripe * 1e3:.2f} ms" for array, stripe in gaps)
+    text = " and ".join(f"{array * 1e3:.2f} against {stripe * 1e3:.2f} ms" for array, stripe in gaps)
     return [
         Measurement(
             "srarray.fig9.gap",
@@ -142,7 +142,7 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
                 "gap of striping is its response time under LOOK minus its response time under SATF. The claim holds "
                 "if, at every rate, the gap of the SR-Array is smaller than the gap of striping, or larger by at most "
                 f"1% of the response time. This is true at {sum(holds)} of {len(holds)} rates. The mean gap of the "
-                f"SR-Array against the mean gap of striping is {told}, on Cello base and on TPC-C, respectively. "
+                f"SR-Array against the mean gap of striping is {text}, on Cello base and on TPC-C, respectively. "
                 f"{stand_in(base)}"
             ),
         ),

@@ -135,12 +135,12 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
         mean = data.response.sel(trace=name)
         ours, scale = mean.sel(layout="2x3x1"), float(data.scale[0])
         row = mean.sel(scale=scale).mean("seed")
-        told = ", ".join(f"{layout} {float(row.sel(layout=layout)) * 1e3:.2f}" for layout in row.layout.values)
+        text = ", ".join(f"{layout} {float(row.sel(layout=layout)) * 1e3:.2f}" for layout in row.layout.values)
         order = [float(row.sel(layout=layout)) for layout in ("2x3x1", "1x1x6", "3x1x2", "6x1x1")]
         best, rule = float(row.min()), str(data.recommended.sel(trace=name).item())
         chosen = float(row.sel(layout=rule))
         count = int(data.requests_of.sel(trace=name))
-        note = f"At the rate of the trace, the mean response times in ms are {told}. The run has {count} requests."
+        note = f"At the rate of the trace, the mean response times in ms are {text}. The run has {count} requests."
         found += [
             Measurement(
                 f"srarray.traces.{name}_order",

@@ -70,8 +70,8 @@ def table3(effort: ArrayEffort = QUICK, *, hours: float | None = None) -> xr.Dat
         coords={"workload": list(rows), "quantity": quantities},
     )
     made = made_by("stand-in", [effort.first_seed], time.perf_counter() - began)
-    told = {"drive": ALONE, "scenario": ALONE, "requests": f"{count}, counted"}
-    return data.assign_attrs(made | told, paper="srarray", exhibit="srarray.table3", seed=effort.first_seed)
+    facts = {"drive": ALONE, "scenario": ALONE, "requests": f"{count}, counted"}
+    return data.assign_attrs(made | facts, paper="srarray", exhibit="srarray.table3", seed=effort.first_seed)
 
 
 def table3_findings(data: xr.Dataset) -> list[Measurement]:

@@ -8,7 +8,7 @@ constant gap between the starts of two packets. The only unknown is the gap.
 Table 1 has one rate for each operation, so it determines one unknown for each operation. A packet takes longer than its
 time on the Ethernet, and table 1 does not show where the rest of the time is spent. If the client takes all of the
 rest, a second Ethernet adds nothing. If each segment takes all of the rest, a second Ethernet doubles the rate. Each
-operation therefore has two interpretations (`reading` in the code). The verdicts follow from the "judged"
+operation therefore has two interpretations (`interpretation` in the code). The verdicts follow from the "judged"
 interpretation; the "other" interpretation is only shown.
 
 The judged interpretation of reads has exponential times. By the text, one outstanding packet request for each agent
@@ -47,7 +47,7 @@ CAPACITY = 1120.0
 """Measured capacity of an Ethernet, KB/s (section 4). The paper's use of 77 to 80% is 860 to 897 of these 1120 KB/s."""
 OPERATIONS = ("read", "write")
 SIZES = (3, 6, 9)
-READINGS = ("judged", "other")
+INTERPRETATIONS = ("judged", "other")
 EXPLAINED = {
     ("read", "judged"): "times are exponential, so that client and Ethernet wait for one another",
     ("read", "other"): "times are fixed, and the client's processor limits the rate",
@@ -156,7 +156,7 @@ def read_completions(
     Each segment, and the client, serves packets first come, first served. With N agents, packet k comes from agent
     k mod N, because the library interleaves data evenly.
     """
-    segment = [place for place, count in enumerate(prototype.agents) for _ in range(count)]
+    segment = [number for number, count in enumerate(prototype.agents) for _ in range(count)]
     free, client_free = [0.0] * len(prototype.agents), 0.0
     wires, answer = prototype.wires, prototype.answer
     fixed = np.ones(packets)
@@ -249,9 +249,9 @@ def _segment_rates(prototype: Prototype, client: float) -> dict[tuple[int, ...],
     Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980.
     """
     classes = range(len(prototype.agents))
-    nobody = tuple(0 for _ in classes)
-    queues = {nobody: (0.0, np.zeros(len(classes)))}
-    rates = {nobody: np.zeros(len(classes))}
+    nothing_sent = tuple(0 for _ in classes)
+    queues = {nothing_sent: (0.0, np.zeros(len(classes)))}
+    rates = {nothing_sent: np.zeros(len(classes))}
     for numbers in list(itertools.product(*(range(count + 1) for count in prototype.agents)))[1:]:
         rate, at_client, at_segment = np.zeros(len(classes)), 0.0, np.zeros(len(classes))
         for k in (k for k in classes if numbers[k]):
@@ -307,14 +307,14 @@ MODELS = {
 """The model of each operation and interpretation. Its second argument is the unknown time, seconds for each packet."""
 
 
-def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = ONE) -> float:
+def calibrate(operation: str, interpretation: str, rate: float, prototype: Prototype = ONE) -> float:
     """Return the unknown time of a model at which a prototype has a given rate.
 
     Parameters
     ----------
     operation : str
         "read" or "write".
-    reading : str
+    interpretation : str
         Interpretation of the paper, "judged" or "other"; see `EXPLAINED`.
     rate : float
         The rate, KB/s.
@@ -331,7 +331,7 @@ def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = 
     InputError
         If no time from a thousandth to a hundred times a packet's time on the Ethernet gives the rate.
     """
-    model, wire = MODELS[operation, reading], prototype.wires[0]
+    model, wire = MODELS[operation, interpretation], prototype.wires[0]
     ends = (1e-3 * wire, 100 * wire)
     if not model(prototype, ends[1]) < rate < model(prototype, ends[0]):
         raise InputError(

@@ -367,7 +367,7 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
     loads = largest_loads(data, sustainable)
     rate, busy = ({name: float(loads[of].sel(load_meant=name)) for name in KINDS} for of in ("rate", "utilization"))
     there = loads.sel(load_meant="paper")
-    readings = (
+    interpretations = (
         "The paper gives 22 requests a second. The value is our knee, the load at which the request rate divided by "
         f"the completion time is largest. The disks are busy {busy['knee']:.0%} of the time at the knee. At "
         f"{rate[APART]:.1f}/s a request takes as long as the time between requests. Figures 5 and 6 call this load "
@@ -383,7 +383,7 @@ def fig3_findings(data: xr.Dataset, sustainable: xr.Dataset) -> list[Measurement
     )
     rise = float(loads.completion.sel(load_meant="knee") - many[0])
     return [
-        Measurement("swift.fig3.knee_32", rate["knee"], note=readings),
+        Measurement("swift.fig3.knee_32", rate["knee"], note=interpretations),
         Measurement(
             "swift.fig3.utilization_at_knee",
             busy["knee"],

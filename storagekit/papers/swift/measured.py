@@ -51,13 +51,13 @@ def measured_tables() -> xr.Dataset:
     figures = {name: (axes, np.reshape([float(row[name]) for row in rows], shape)) for name in _FIGURES}
     decimals = [len(row["deviation"].partition(".")[2]) for row in rows]
     data = xr.Dataset(
-        figures | {"deviation_rounding": (axes, np.reshape([0.5 * 10.0**-places for places in decimals], shape))},
+        figures | {"deviation_rounding": (axes, np.reshape([0.5 * 10.0**-digits for digits in decimals], shape))},
         coords={"table": [int(name) for name in tables], "operation": operations, "size": [int(mb) for mb in sizes]},
     )
     data["figure_rounding"] = xr.where(data["mean"] < 1000, 0.5, 5.0)
     systems = list(dict.fromkeys(row["system"] for row in rows))
-    told = made_by("analytic") | {"paper": "swift", "unit": "KB/s", "samples": SAMPLES}
-    return data.assign_coords(system=("table", systems)).assign_attrs(told)
+    facts = made_by("analytic") | {"paper": "swift", "unit": "KB/s", "samples": SAMPLES}
+    return data.assign_coords(system=("table", systems)).assign_attrs(facts)
 
 
 def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:

@@ -13,9 +13,9 @@ from storagekit.papers.measurement import Measurement
 from storagekit.papers.swift.ethernet import (
     CAPACITY,
     EXPLAINED,
+    INTERPRETATIONS,
     MODELS,
     OPERATIONS,
-    READINGS,
     SIZES,
     Prototype,
     calibrate,
@@ -68,12 +68,12 @@ def predictions(second: int = 3, packet: float = 8.0, other_load: float = OTHERS
     Returns
     -------
     Dataset
-        Variables over `operation` and `reading`. A `reading` is an interpretation of the paper, "judged" or "other";
-        see `EXPLAINED`. `rate`, KB/s, shape `[operation, reading, ethernets, statistic]`: rate on one Ethernet
-        (calibrated) and on two Ethernets. `gain`, shape `[operation, reading, statistic]`: the rate on two Ethernets
-        divided by the rate on one. `by_agents`, KB/s, shape `[operation, reading, agents]`: rate on one Ethernet with 1
-        to 6 agents. `unknown`, shape `[operation, reading]`: the calibrated time, seconds for each packet. The
-        intervals follow from the 95% interval of the rates of table 1.
+        Variables over `operation` and `interpretation`. The interpretation of the paper is "judged" or "other"; see
+        `EXPLAINED`. `rate`, KB/s, shape `[operation, interpretation, ethernets, statistic]`: rate on one Ethernet
+        (calibrated) and on two Ethernets. `gain`, shape `[operation, interpretation, statistic]`: the rate on two
+        Ethernets divided by the rate on one. `by_agents`, KB/s, shape `[operation, interpretation, agents]`: rate on
+        one Ethernet with 1 to 6 agents. `unknown`, shape `[operation, interpretation]`: the calibrated time, seconds
+        for each packet. The intervals follow from the 95% interval of the rates of table 1.
     """
     began = time.perf_counter()
     one, two = Prototype(packet=packet), Prototype((3, second), packet, other_load=other_load)
@@ -81,12 +81,14 @@ def predictions(second: int = 3, packet: float = 8.0, other_load: float = OTHERS
     cells = {key: _predicted(*key, known.sel(operation=key[0]).values, one, two) for key in MODELS}
 
     def grid(part: int) -> NDArray:
-        return np.array([[cells[operation, reading][part] for reading in READINGS] for operation in OPERATIONS])
+        return np.array(
+            [[cells[operation, interpretation][part] for interpretation in INTERPRETATIONS] for operation in OPERATIONS]
+        )
 
-    axes = ("operation", "reading")
+    axes = ("operation", "interpretation")
     coords = {
         "operation": list(OPERATIONS),
-        "reading": list(READINGS),
+        "interpretation": list(INTERPRETATIONS),
         "ethernets": [1, 2],
         "statistic": ["mean", "low", "high"],
         "agents": list(AGENTS),
@@ -134,11 +136,11 @@ def sensitivity(
     Returns
     -------
     Dataset
-        `rate`, KB/s on two Ethernets, shape `[operation, reading, aspect]`. A `reading` is an interpretation of the
-        paper, "judged" or "other"; see `EXPLAINED`. Each position of `aspect` has one changed assumption: "packet" (KB
-        in a packet), "second" (agents on the second Ethernet) or "load" (share of other traffic). `value`, shape
-        `[aspect]`: the value of this assumption. The other assumptions are the defaults of `Prototype`, with 3 agents
-        on the second Ethernet.
+        `rate`, KB/s on two Ethernets, shape `[operation, interpretation, aspect]`. The interpretation of the paper is
+        "judged" or "other"; see `EXPLAINED`. Each position of `aspect` has one changed assumption: "packet" (KB in a
+        packet), "second" (agents on the second Ethernet) or "load" (share of other traffic). `value`, shape `[aspect]`:
+        the value of this assumption. The other assumptions are the defaults of `Prototype`, with 3 agents on the second
+        Ethernet.
     """
     began = time.perf_counter()
     rates = calibration_rates().sel(statistic="mean")
@@ -148,19 +150,26 @@ def sensitivity(
         + [("load", load, Prototype((3, 3), other_load=load)) for load in loads]
     )
 
-    def rate(operation: str, reading: str, two: Prototype) -> float:
-        unknown = calibrate(operation, reading, float(rates.sel(operation=operation)), Prototype(packet=two.packet))
-        return MODELS[operation, reading](two, unknown)
+    def rate(operation: str, interpretation: str, two: Prototype) -> float:
+        unknown = calibrate(
+            operation, interpretation, float(rates.sel(operation=operation)), Prototype(packet=two.packet)
+        )
+        return MODELS[operation, interpretation](two, unknown)
 
     values = [
-        [[rate(operation, reading, two) for *_, two in moved] for reading in READINGS] for operation in OPERATIONS
+        [[rate(operation, interpretation, two) for *_, two in moved] for interpretation in INTERPRETATIONS]
+        for operation in OPERATIONS
     ]
     data = xr.Dataset(
         {
-            "rate": (("operation", "reading", "aspect"), values),
+            "rate": (("operation", "interpretation", "aspect"), values),
             "value": ("aspect", [float(one) for _, one, _ in moved]),
         },
-        coords={"operation": list(OPERATIONS), "reading": list(READINGS), "aspect": [name for name, *_ in moved]},
+        coords={
+            "operation": list(OPERATIONS),
+            "interpretation": list(INTERPRETATIONS),
+            "aspect": [name for name, *_ in moved],
+        },
     )
     # There are no seeds, because only the means of the calibration are used, which do not depend on the bootstrap.
     made = made_by("analytic", wall=time.perf_counter() - began)
@@ -168,7 +177,7 @@ def sensitivity(
 
 
 def prototype_findings(
-    predicted: xr.Dataset, checked: xr.Dataset, readings: xr.Dataset | None = None
+    predicted: xr.Dataset, checked: xr.Dataset, simulated_reads: xr.Dataset | None = None
 ) -> list[Measurement]:
     """Return the findings on all claims of tables 1 to 4.
 
@@ -178,14 +187,14 @@ def prototype_findings(
         Result of `prototype.predictions`.
     checked : Dataset
         Result of `measured.checked_tables`.
-    readings : Dataset, optional
+    simulated_reads : Dataset, optional
         Result of `reads.reads`. It adds rates to the notes.
     """
     return [
         *table1_findings(predicted, checked),
         *table2_findings(predicted, checked),
         *table3_findings(predicted, checked),
-        *table4_findings(predicted, checked, readings),
+        *table4_findings(predicted, checked, simulated_reads),
     ]
 
 
@@ -257,7 +266,7 @@ def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
 
 
 def table4_findings(
-    predicted: xr.Dataset, checked: xr.Dataset, readings: xr.Dataset | None = None
+    predicted: xr.Dataset, checked: xr.Dataset, simulated_reads: xr.Dataset | None = None
 ) -> list[Measurement]:
     """Return the findings on table 4, the predictions for the second Ethernet.
 
@@ -267,7 +276,7 @@ def table4_findings(
         Result of `prototype.predictions`.
     checked : Dataset
         Result of `measured.checked_tables`.
-    readings : Dataset, optional
+    simulated_reads : Dataset, optional
         Result of `reads.reads`. It adds rates to the notes.
 
     Returns
@@ -275,7 +284,7 @@ def table4_findings(
     list of Measurement
         One finding for each claim of `swift.table4`.
     """
-    others = {"read": "" if readings is None else f" {_by_random(readings)}", "write": ""}
+    others = {"read": "" if simulated_reads is None else f" {_by_random(simulated_reads)}", "write": ""}
     rates = [
         _rate(
             predicted,
@@ -293,9 +302,9 @@ def table4_findings(
     return [*rates, *gains]
 
 
-def _by_random(readings: xr.Dataset) -> str:
+def _by_random(simulated_reads: xr.Dataset) -> str:
     """Return a sentence with the read rates on two Ethernets, by the part of the prototype that has random times."""
-    two = readings.sel(ethernets=2)
+    two = simulated_reads.sel(ethernets=2)
     rows = [(name, two.sel(random=name)) for name in two.random.values.tolist()]
     shown = [f"{name} {float(row.rate):.0f} KB/s ({float(row.gain):.2f})" for name, row in rows]
     return (
@@ -304,13 +313,13 @@ def _by_random(readings: xr.Dataset) -> str:
     )
 
 
-def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
+def _predicted(operation: str, interpretation: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
     """Return the rates on one and two Ethernets, their ratio, the rates by number of agents, and the unknown time.
 
     known: mean, lower limit and upper limit of the rate of table 1, KB/s.
     """
-    model = MODELS[operation, reading]
-    unknowns = [calibrate(operation, reading, float(rate), one) for rate in known]
+    model = MODELS[operation, interpretation]
+    unknowns = [calibrate(operation, interpretation, float(rate), one) for rate in known]
     doubled = np.array([model(two, unknown) for unknown in unknowns])
     gains = doubled / known
     # The gain may fall as the rate rises.
@@ -321,7 +330,7 @@ def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two
 
 
 def _calibrated(predicted: xr.Dataset, operation: str) -> str:
-    unknown = float(predicted.unknown.sel(operation=operation, reading="judged")) * 1e3
+    unknown = float(predicted.unknown.sel(operation=operation, interpretation="judged")) * 1e3
     return (
         f"The model is calibrated on the {operation}s of table 1: its rate is the mean over the three sizes, and is "
         f"the same for every size. For this rate {UNKNOWNS[operation]} is {unknown:.2f} ms, with packets of "
@@ -330,14 +339,14 @@ def _calibrated(predicted: xr.Dataset, operation: str) -> str:
 
 
 def _rate(predicted: xr.Dataset, operation: str, ethernets: int, claim: str, note: str) -> Measurement:
-    row = predicted.rate.sel(operation=operation, reading="judged", ethernets=ethernets)
+    row = predicted.rate.sel(operation=operation, interpretation="judged", ethernets=ethernets)
     mean, low, high = (float(row.sel(statistic=name)) for name in _STATISTICS)
     return Measurement(claim, mean, low, high, "analytic", note)
 
 
 def _utilization(predicted: xr.Dataset, checked: xr.Dataset) -> Measurement:
     ends = [float(end) / CAPACITY for end in (checked["mean"].sel(table=1).min(), checked["mean"].sel(table=1).max())]
-    rate = predicted.rate.sel(reading="judged", ethernets=1).mean("operation") / CAPACITY
+    rate = predicted.rate.sel(interpretation="judged", ethernets=1).mean("operation") / CAPACITY
     mean, low, high = (float(rate.sel(statistic=name)) for name in _STATISTICS)
     note = (
         "The value is the mean of the calibrated rates of reads and writes divided by 1120 KB/s, so it is not a "
@@ -353,17 +362,17 @@ def _intervals(checked: xr.Dataset) -> Measurement:
     The interval is recomputed by Student's t.
     """
     stacked = checked.stack(row=("table", "operation", "size"), create_index=False)
-    rows = [stacked.isel(row=place) for place in range(stacked.sizes["row"])]
-    told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
+    rows = [stacked.isel(row=index) for index in range(stacked.sizes["row"])]
+    unlike = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
     normal, cut = (int((beyond == 0).sum()) for beyond in (checked.beyond_normal, checked.beyond_cut))
     note = (
         "The claim holds if every printed interval follows from the printed mean and deviation, within rounding. This "
-        f"is true of {len(rows) - len(told)} of the {len(rows)} rows of the four tables. With the normal quantile "
+        f"is true of {len(rows) - len(unlike)} of the {len(rows)} rows of the four tables. With the normal quantile "
         f"instead of t it is true of {normal} rows. If the paper truncated the limits instead of rounding them, it is "
         f"true of {cut} rows. "
-        f"{' '.join(told) or 'There are no other rows.'}"
+        f"{' '.join(unlike) or 'There are no other rows.'}"
     )
-    return Measurement("swift.table1.ci", not told, basis="analytic", note=note)
+    return Measurement("swift.table1.ci", not unlike, basis="analytic", note=note)
 
 
 def _unlike(row: xr.Dataset) -> str:
@@ -395,12 +404,12 @@ def _fourth_agent(predicted: xr.Dataset) -> Measurement:
     """
     rates = predicted.by_agents
     gain = rates / rates.shift(agents=1) - 1
-    judged = {"reading": "judged", "agents": 4}
-    reads, other = ({"reading": reading, "operation": "read"} for reading in ("judged", "other"))
+    judged = {"interpretation": "judged", "agents": 4}
+    reads, other = ({"interpretation": interpretation, "operation": "read"} for interpretation in ("judged", "other"))
     small = bool((gain.sel(judged) < INSIGNIFICANT).all())
     use = rates / CAPACITY
     saturated = bool((use.sel(judged) >= SATURATED).any())
-    room = float((CAPACITY / rates.sel(reading="judged", agents=3)).max()) - 1
+    room = float((CAPACITY / rates.sel(interpretation="judged", agents=3)).max()) - 1
     note = (
         "The paper says that a fourth agent adds no significant gain and saturates the Ethernet. The value is the "
         "gain from a fourth agent, the larger of the gains of reads and of writes. For reads the third agent adds "
@@ -434,7 +443,7 @@ def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, op
     The note has the ratio for each size.
     """
     measured = checked["mean"].sel(operation=operation)
-    rate = predicted.rate.sel(operation=operation, reading="judged", ethernets=1)
+    rate = predicted.rate.sel(operation=operation, interpretation="judged", ethernets=1)
     mean, low, high = (float(rate.sel(statistic=kind) / measured.sel(table=table).mean()) for kind in _STATISTICS)
     by_size = ", ".join(f"{float(value):.2f}" for value in rate.sel(statistic="mean") / measured.sel(table=table))
     printed = ", ".join(f"{float(value):.3f}" for value in measured.sel(table=1) / measured.sel(table=table))
@@ -454,7 +463,7 @@ def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str
 
     The finding has an interval only if the ratio depends on the rate of table 1.
     """
-    row = predicted.gain.sel(operation=operation, reading="judged")
+    row = predicted.gain.sel(operation=operation, interpretation="judged")
     gain, *ends = (float(row.sel(statistic=name)) for name in _STATISTICS)
     low, high = ends if ends[1] - ends[0] > EXACT else (None, None)
     printed = checked["mean"].sel(operation=operation)
@@ -476,7 +485,7 @@ def _others_traffic(predicted: xr.Dataset) -> str:
 def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
     """Return sentences on the assumptions and results of both interpretations, compared with the measured rates."""
     row = predicted.sel(operation=operation, statistic="mean")
-    other = row.sel(reading="other")
+    other = row.sel(interpretation="other")
     rates = row.rate.sel(ethernets=2)
     measured = checked["mean"].sel(table=4, operation=operation)
     between = bool(((measured >= rates.min()) & (measured <= rates.max())).all())

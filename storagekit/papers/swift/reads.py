@@ -73,12 +73,12 @@ def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0)
     )
     data["gain"] = data.rate.sel(ethernets=2, drop=True) / data.rate.sel(ethernets=1, drop=True)
     made = made_by("simulated", [seed], time.perf_counter() - began)
-    told = {
+    facts = {
         "drive": "none, reads come from memory",
         "scenario": as_text(two),
         "requests": f"{len(SIZES) * transfers} transfers",
     }
-    return data.assign_attrs(made | told, paper="swift", exhibit="swift.table4", unit="KB/s", transfers=transfers)
+    return data.assign_attrs(made | facts, paper="swift", exhibit="swift.table4", unit="KB/s", transfers=transfers)
 
 
 class TransferDraws:

@@ -23,7 +23,7 @@ from storagekit.mediator import (
     StripeLayout,
     TransferPlan,
     Widest,
-    rehearse,
+    simulate,
     variable_load,
 )
 from storagekit.papers.measurement import Measurement
@@ -113,10 +113,10 @@ def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
             if not isinstance(answer, Admitted):
                 break
             plans.append(answer.plan)
-        met = rehearse(mediator.reservations.cluster, plans, seed=effort.first_seed + run).met
+        met = simulate(mediator.reservations.cluster, plans, seed=effort.first_seed + run).met
         reserved, binding = float(mediator.reservations.disk_shares.mean()), answer.binding
         spared = bool(
-            rehearse(cluster(), [*plans, _anyway(mediator.reservations, asked)], seed=effort.first_seed + run).met.all()
+            simulate(cluster(), [*plans, _anyway(mediator.reservations, asked)], seed=effort.first_seed + run).met.all()
         )
         rows.append((len(plans), int(met.sum()), reserved, binding.value, binding.limit, binding.constraint, spared))
     names = ("sessions", "met", "reserved", "value", "limit", "constraint", "spared")

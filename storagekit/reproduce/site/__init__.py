@@ -8,7 +8,7 @@ site                build the site and move it to its final location
 chapter             a paper's page
 pages               start, scorecard, gallery
 reference           a page for each package
-boards              the lab's pages in the site
+lab_pages           the lab's pages in the site
 growing             the page of an unfinished run
 mathml, docstrings  equations; docstrings, for Sphinx
 ==================  ==========================================================

@@ -79,7 +79,7 @@ def title(notebook: NotebookNode, paper: str) -> str:
     return first.lstrip("# ").partition(",")[0] if first.startswith("# ") else paper
 
 
-def places(notebook: NotebookNode, rows: Sequence[ScorecardRow], files: Collection[str]) -> dict[str, PageLocation]:
+def locations(notebook: NotebookNode, rows: Sequence[ScorecardRow], files: Collection[str]) -> dict[str, PageLocation]:
     """Return the location of each exhibit on the page of an executed notebook, in the order of the notebook.
 
     Parameters
@@ -119,10 +119,10 @@ def chapter(notebook: NotebookNode, paper: str, rows: Sequence[ScorecardRow], fi
     paper : str
         Key of the paper.
     rows, files
-        As in `places`.
+        As in `locations`.
     """
-    stands = places(notebook, rows, files)
-    spoken_of = {place.prose for place in stands.values()}
+    stands = locations(notebook, rows, files)
+    spoken_of = {location.prose for location in stands.values()}
     cells = []
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown":
@@ -179,11 +179,11 @@ def _html(text: str) -> NotebookNode:
     return new_output("display_data", {_HTML: text})
 
 
-def _below(place: PageLocation, source: str, number: int, claims: int) -> str:
+def _below(location: PageLocation, source: str, number: int, claims: int) -> str:
     """Return the line below a chart, with links to its claims, its data and its code."""
-    its = f'<a href="../scorecard.html#exhibit={place.chart}">{claims} claim{"s" * (claims != 1)}</a>'
-    parts = [*([its] if claims else []), f"data: {place.links('../')}"]
-    calls = _calls(source, place.paper)
+    its = f'<a href="../scorecard.html#exhibit={location.chart}">{claims} claim{"s" * (claims != 1)}</a>'
+    parts = [*([its] if claims else []), f"data: {location.links('../')}"]
+    calls = _calls(source, location.paper)
     made_by = "".join(f", {{py:obj}}`{called} <storagekit.papers.{path}>`" for called, path in calls)
     parts.append(f'code: <a href="#code-{number}">the cell above</a>{made_by}')
     return f'<span class="beside">{" · ".join(parts)}</span>'
@@ -227,5 +227,5 @@ def exhibits_of(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]
 
 def _claimed(cell: NotebookNode) -> list[str]:
     """Return the ids of the claims for which a cell states measurements."""
-    told: Iterable[Any] = (output.get("metadata", {}).get(_HTML, {}) for output in cell.get("outputs", ()))
-    return [claim for about in told for claim in about.get("claims", ())]
+    metadata: Iterable[Any] = (output.get("metadata", {}).get(_HTML, {}) for output in cell.get("outputs", ()))
+    return [claim for about in metadata for claim in about.get("claims", ())]

@@ -57,7 +57,7 @@ class _Part:
     total: int
     claims: Sequence[Claim]
     state: str = WAITING
-    places: dict[str, PageLocation] = field(default_factory=dict)
+    locations: dict[str, PageLocation] = field(default_factory=dict)
     rows: Sequence[ScorecardRow] = ()
 
     @property
@@ -104,28 +104,28 @@ class Growing:
 
     def starts(self, paper: str) -> None:
         """Record that a notebook begins."""
-        with self._told():
+        with self._changing():
             self._parts[paper].state = RUNNING
             self._score_and_write()
 
     def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
         """Record that a cell of a notebook has run. made: the private folder with the files of the paper."""
-        with self._told():
+        with self._changing():
             part = self._parts[paper]
             files = _copied(made, self._out / UNFINISHED / paper)
             for exhibit, alt, size in exhibits_of(cell):
                 name = exhibit.partition(".")[2]
                 its = tuple(file for file in files if file.startswith(f"{name}."))
-                part.places[exhibit] = PageLocation(f"{UNFINISHED}/{paper}", exhibit, "", "", name, alt, size, its)
+                part.locations[exhibit] = PageLocation(f"{UNFINISHED}/{paper}", exhibit, "", "", name, alt, size, its)
             self._score_and_write()
 
     def ends(self, paper: str, failed: bool) -> None:
         """Record that a notebook has ended. The files of a notebook that did not fail are in OUT/<paper>."""
-        with self._told():
+        with self._changing():
             part = self._parts[paper]
             part.state = FAILED if failed else FINISHED
             if failed:
-                part.places.clear()
+                part.locations.clear()
             self._score_and_write()
 
     def stop(self) -> bool:
@@ -133,8 +133,8 @@ class Growing:
 
         Without results the page is removed.
         """
-        anything = any(part.places for part in self._parts.values())
-        with self._told():
+        anything = any(part.locations for part in self._parts.values())
+        with self._changing():
             for part in self._parts.values():
                 part.state = STOPPED if part.state in (WAITING, RUNNING) else part.state
             if anything:
@@ -152,7 +152,7 @@ class Growing:
 
     def shown(self, paper: str) -> int:
         """Return the number of exhibits that a paper has shown so far."""
-        return len(self._parts[paper].places)
+        return len(self._parts[paper].locations)
 
     def claims(self) -> tuple[int, int]:
         """Return the number of claims met so far, and the number of claims that have a measured value so far."""
@@ -160,7 +160,7 @@ class Growing:
         return sum(one.met for one in parts), sum(one.judged for one in parts)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _changing(self) -> Iterator[None]:
         """Allow one change of the page at a time. A page that cannot be written does not stop the run."""
         with self._lock, suppress(OSError):
             yield
@@ -213,7 +213,7 @@ def _page(parts: Sequence[_Part], rows: Sequence[ScorecardRow]) -> str:
 def _papers(parts: Sequence[_Part]) -> str:
     """Return the table of papers: state, exhibits and claims."""
     lines = "".join(
-        f"<tr><td>{escape(part.paper)}</td><td>{part.state}</td><td>{len(part.places)} of "
+        f"<tr><td>{escape(part.paper)}</td><td>{part.state}</td><td>{len(part.locations)} of "
         f"{part.total}</td><td>{part.met} of {part.judged} judged claims met ({len(part.rows)} in total)</td></tr>"
         for part in parts
     )
@@ -224,8 +224,8 @@ def _papers(parts: Sequence[_Part]) -> str:
 def _exhibits(part: _Part) -> str:
     """Return the charts of a paper so far, the newest first."""
     figures = "".join(
-        f"<figure>{place.picture('')}<figcaption>{escape(exhibit)}: {place.links('')}</figcaption></figure>"
-        for exhibit, place in reversed(part.places.items())
+        f"<figure>{location.picture('')}<figcaption>{escape(exhibit)}: {location.links('')}</figcaption></figure>"
+        for exhibit, location in reversed(part.locations.items())
     )
     return f'<h2>{escape(part.paper)}</h2><div class="exhibits">{figures}</div>' if figures else ""
 

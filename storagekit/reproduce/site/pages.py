@@ -55,7 +55,7 @@ _SECTIONS = {
 def index(
     rows: Sequence[ScorecardRow],
     titles: Mapping[str, str],
-    places: Mapping[str, PageLocation],
+    locations: Mapping[str, PageLocation],
     lab: Mapping[str, str] = NOTHING,
 ) -> str:
     """Return the start page, in MyST.
@@ -66,44 +66,51 @@ def index(
         Rows of the scorecard.
     titles : mapping of str to str
         Title of each paper, by the key of the paper.
-    places : mapping of str to PageLocation
+    locations : mapping of str to PageLocation
         Location of each exhibit of the run.
     lab : mapping of str to str
         Subject of each lab page that exists, keyed by name; none by default.
     """
     names = {paper: f'<a href="papers/{paper}.html">{escape(name)}</a>' for paper, name in titles.items()}
-    shown = [name for name in _FIRST if name in places] or [name for name, place in places.items() if place.alt][:3]
-    pictures = "".join(_picture(name, places[name], titles[_paper(name)], _FIRST.get(name)) for name in shown)
+    shown = [name for name in _FIRST if name in locations] or [
+        name for name, location in locations.items() if location.alt
+    ][:3]
+    pictures = "".join(_picture(name, locations[name], titles[_paper(name)], _FIRST.get(name)) for name in shown)
     sections = {"Papers": [f"papers/{paper}" for paper in titles]} | _SECTIONS
     return _INDEX.format(
         shares=_raw(f'<div class="shares">{share_table(rows, names)}</div>') if rows else "No paper has run yet.",
         pictures=_raw(f'<div class="pictures">{pictures}</div>'),
         papers=", ".join(f"[{name}](papers/{paper}.ipynb)" for paper, name in titles.items()),
-        lab="\n- Interactive pages: " + ", ".join(_board(*one) for one in lab.items()) + "." if lab else "",
+        lab="\n- Interactive pages: " + ", ".join(_lab_page(*one) for one in lab.items()) + "." if lab else "",
         toctrees="\n\n".join(_toctree(caption, pages) for caption, pages in sections.items()),
     )
 
 
-def _board(name: str, about: str) -> str:
+def _lab_page(name: str, about: str) -> str:
     return f'<a href="lab/{name}.html">{escape(about)}</a>'
 
 
-def gallery(titles: Mapping[str, str], places: Mapping[str, PageLocation]) -> str:
+def gallery(titles: Mapping[str, str], locations: Mapping[str, PageLocation]) -> str:
     """Return a page in MyST with every picture of the run, paper by paper. Each picture links to its location."""
     parts = [
         "---\nhide-toc: true\n---\n\n# Gallery\n\nThe page has every chart of this run. A click on a chart leads to "
         "its description."
     ]
     for paper, name in titles.items():
-        its = [(exhibit, place) for exhibit, place in places.items() if place.alt and _paper(exhibit) == paper]
-        pictures = "".join(_picture(exhibit, place, exhibit.partition(".")[2]) for exhibit, place in its)
+        its = [
+            (exhibit, location) for exhibit, location in locations.items() if location.alt and _paper(exhibit) == paper
+        ]
+        pictures = "".join(_picture(exhibit, location, exhibit.partition(".")[2]) for exhibit, location in its)
         shown = _raw(f'<div class="pictures">{pictures}</div>') if its else "This paper has not run."
         parts.append(f"## {name}\n\n{shown}")
     return "\n\n".join(parts) + "\n"
 
 
 def scorecard(
-    rows: Sequence[ScorecardRow], says: Mapping[str, str], titles: Mapping[str, str], places: Mapping[str, PageLocation]
+    rows: Sequence[ScorecardRow],
+    says: Mapping[str, str],
+    titles: Mapping[str, str],
+    locations: Mapping[str, PageLocation],
 ) -> str:
     """Return the scorecard, in MyST: filters, counts, and a row with links for each claim.
 
@@ -117,10 +124,10 @@ def scorecard(
         Statement of each claim, keyed by id.
     titles : mapping of str to str
         Title of each paper, by the key of the paper.
-    places : mapping of str to PageLocation
+    locations : mapping of str to PageLocation
         Location of each exhibit of the run.
     """
-    links = {row.id: _row_links(row, places.get(row.exhibit)) for row in rows}
+    links = {row.id: _row_links(row, locations.get(row.exhibit)) for row in rows}
     table = html_table(sorted(rows, key=lambda row: list(titles).index(row.paper)), says, links)
     shares = _raw(f'<div class="shares">{share_table(rows)}</div>')
     words = f"<details><summary>Definitions</summary><p>{escape(RULES)}</p></details>"
@@ -144,23 +151,23 @@ def _filters(titles: Mapping[str, str]) -> str:
     )
 
 
-def _row_links(row: ScorecardRow, place: PageLocation | None) -> str:
+def _row_links(row: ScorecardRow, location: PageLocation | None) -> str:
     """Return the links of a claim's row. If the paper or the exhibit did not run, link to the paper's page."""
     page = f"papers/{row.paper}.html"
-    if place is None:
+    if location is None:
         return f'<a href="{page}">the paper</a>'
-    parts = [f'<a href="{page}#{place.chart}">{"chart" if place.alt else "claims"}</a>']
-    parts += [place.links("")] if place.data else []
-    parts += [f'<a href="{page}#{place.code}">code</a>', f'<a href="{page}#{place.prose}">text</a>']
+    parts = [f'<a href="{page}#{location.chart}">{"chart" if location.alt else "claims"}</a>']
+    parts += [location.links("")] if location.data else []
+    parts += [f'<a href="{page}#{location.code}">code</a>', f'<a href="{page}#{location.prose}">text</a>']
     return " · ".join(parts)
 
 
-def _picture(exhibit: str, place: PageLocation, name: str, what: str | None = None) -> str:
-    """Return a small picture that links to its place on a page, with its name and `what` or its description below."""
+def _picture(exhibit: str, location: PageLocation, name: str, what: str | None = None) -> str:
+    """Return a small picture that links to its location on a page, with its name and `what` or its description below."""
     link = f'<a href="papers/{_paper(exhibit)}.html#{exhibit}">'
-    seen = what or place.alt
+    seen = what or location.alt
     caption = f"{link}{escape(name)}</a>" + (f": {escape(seen)}" if seen != name else "")
-    return f"<figure>{link}{place.picture('')}</a><figcaption>{caption}</figcaption></figure>"
+    return f"<figure>{link}{location.picture('')}</a><figcaption>{caption}</figcaption></figure>"
 
 
 def _paper(exhibit: str) -> str:

@@ -25,7 +25,7 @@ from storagekit.reproduce.files import digest
 from storagekit.reproduce.folders import private
 from storagekit.reproduce.report import csv_text
 from storagekit.reproduce.scorecard import ScorecardRow
-from storagekit.reproduce.site import boards, chapter, growing, pages
+from storagekit.reproduce.site import chapter, growing, lab_pages, pages
 
 RECORD = "site.json"
 FIRST_PAGE = "index.html"
@@ -107,7 +107,7 @@ class Site:
         total = hashlib.sha256(csv_text(self.rows).encode())
         roots = [PACKAGE, *([] if self.docs.is_relative_to(PACKAGE) else [self.docs])]
         inputs = [path for root in roots for path in sorted(root.rglob("*")) if "__pycache__" not in path.parts]
-        inputs += [self.out / name / cache.FINGERPRINT for name in (*claims.papers(), boards.FOLDER)]
+        inputs += [self.out / name / cache.FINGERPRINT for name in (*claims.papers(), lab_pages.FOLDER)]
         for path in inputs:
             if path.is_file():
                 total.update(f"{path.name} {digest(path)}\n".encode())
@@ -120,10 +120,10 @@ class Site:
         titles = {paper: chapter.title(notebook, paper) for paper, notebook in notebooks.items()}
         ran = {paper: notebooks[paper] for paper in notebooks if cache.is_finished(self.out, paper)}
         files = {paper: sorted(path.name for path in (self.out / paper).iterdir()) for paper in ran}
-        places = {
-            exhibit: place
+        locations = {
+            exhibit: location
             for paper, notebook in ran.items()
-            for exhibit, place in chapter.places(notebook, self.rows, files[paper]).items()
+            for exhibit, location in chapter.locations(notebook, self.rows, files[paper]).items()
         }
         shutil.copytree(self.docs, folder / "docs")
         for paper, name in titles.items():
@@ -133,9 +133,9 @@ class Site:
                 page = self._unwritten(paper, name)
             write_text(folder / "papers" / f"{paper}.ipynb", nbformat.writes(page))
         says = {one.id: one.says for paper in titles for one in claims.load_claims(paper)}
-        write_text(folder / "index.md", pages.index(self.rows, titles, places, boards.there(self.out)))
-        write_text(folder / "scorecard.md", pages.scorecard(self.rows, says, titles, places))
-        write_text(folder / "gallery.md", pages.gallery(titles, places))
+        write_text(folder / "index.md", pages.index(self.rows, titles, locations, lab_pages.there(self.out)))
+        write_text(folder / "scorecard.md", pages.scorecard(self.rows, says, titles, locations))
+        write_text(folder / "gallery.md", pages.gallery(titles, locations))
 
     def _unwritten(self, paper: str, name: str) -> NotebookNode:
         why = f"This paper has not run. Run it with `storagekit reproduce {paper}`."
@@ -223,7 +223,7 @@ def _read(out: Path) -> dict[str, Any]:
     try:
         record = json.loads((out / RECORD).read_text(encoding="utf-8"))
         inside = all(name and not Path(name).is_absolute() and ".." not in Path(name).parts for name in record["files"])
-        told = isinstance(record["files"], list) and isinstance(record["fingerprint"], str)
+        valid = isinstance(record["files"], list) and isinstance(record["fingerprint"], str)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return record if inside and told else {}
+    return record if inside and valid else {}

@@ -16,7 +16,7 @@ compare, Compared                     compares a generated trace with its target
 TraceModel                            a model of either family: targets and assumptions
 seeking                               the family whose seeks are published (srarray, table 3)
 CELLO_BASE, CELLO_DISK6, TPCC         the three columns of that table
-SeekingTraceModel                     a model of this family; the targets determine its hot stretches
+SeekingTraceModel                     a model of this family; the targets determine its hot regions
 popular                               the family whose hit rates are published (dsptf, tables 2 and 3)
 SAP, CELLO2002, WEBSEARCH, FINANCIAL  the four columns of these tables
 PopularTraceModel                     a model of this family: `scaled`, `cache`, `expected_hit_rate`

@@ -34,7 +34,7 @@ EVENT = re.compile(
     re.ASCII,
 )
 # flushes, plugging and messages have no location
-PLACE = re.compile(r"(?P<rwbs>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)( .*)?", re.ASCII)
+SECTORS = re.compile(r"(?P<rwbs>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)( .*)?", re.ASCII)
 LETTERS = re.compile(r"([A-Z]+)( .*)?", re.ASCII)
 REMAP = re.compile(r"[A-Z]+ +\d+ \+ \d+ <- \((?P<upper>\d{1,10},\d{1,10})\) \d+( .*)?", re.ASCII)
 # for each CPU and device, after an empty line
@@ -80,9 +80,9 @@ class Blkparse(BlockEvents):
         if action == REMAPPED:
             remap = REMAP.fullmatch(event["rest"])
             return Event(action, *time, "", upper=remap["upper"]) if remap else None
-        place = PLACE.fullmatch(event["rest"])
-        if place is not None:
-            return Event(action, *time, place["rwbs"], place["sector"], place["sectors"])
+        sectors = SECTORS.fullmatch(event["rest"])
+        if sectors is not None:
+            return Event(action, *time, sectors["rwbs"], sectors["sector"], sectors["sectors"])
         letters = LETTERS.fullmatch(event["rest"])
         return Event(action, *time, letters[1] if letters else "")
 
@@ -99,10 +99,10 @@ def _is_other_layout(line: str) -> bool:
     words = line.split()
     if not words or not DEVICE.fullmatch(words[0]):
         return False
-    places = zip(words[1:], words[2:], words[3:], words[4:], words[5:], strict=False)
+    fields = zip(words[1:], words[2:], words[3:], words[4:], words[5:], strict=False)
     return any(
         ACTION.fullmatch(action) and KIND.fullmatch(kind) and sector.isdecimal() and plus == "+" and sectors.isdecimal()
-        for action, kind, sector, plus, sectors in places
+        for action, kind, sector, plus, sectors in fields
     )
 
 

@@ -97,15 +97,15 @@ class UnderWay:
     """The requests of one device and direction that have arrived and not completed, keyed by their sectors."""
 
     def __init__(self):
-        self._places: list[tuple[int, int]] = []  # stop and start, sorted
+        self._ranges: list[tuple[int, int]] = []  # stop and start, sorted
         self._queues: dict[tuple[int, int], deque[QueuedRecord]] = {}  # requests queued at each location, in order
 
     def add(self, one: QueuedRecord) -> None:
-        place = one.stop, one.start
-        if place not in self._queues:
-            self._queues[place] = deque()
-            insort(self._places, place)
-        self._queues[place].append(one)
+        sectors = one.stop, one.start
+        if sectors not in self._queues:
+            self._queues[sectors] = deque()
+            insort(self._ranges, sectors)
+        self._queues[sectors].append(one)
 
     def completed(self, by: QueuedRecord) -> list[QueuedRecord]:
         """Remove and return the requests that a completion ends.
@@ -113,15 +113,15 @@ class UnderWay:
         The result is the first request queued at exactly the same location. If there is no such request, because
         requests were merged or split, the result is all requests whose last sector the completion covers.
         """
-        place = by.stop, by.start
-        if place in self._queues:
-            one = self._queues[place].popleft()
-            if not self._queues[place]:
-                del self._queues[place], self._places[bisect_left(self._places, place)]
+        sectors = by.stop, by.start
+        if sectors in self._queues:
+            one = self._queues[sectors].popleft()
+            if not self._queues[sectors]:
+                del self._queues[sectors], self._ranges[bisect_left(self._ranges, sectors)]
             return [one]
-        first, last = bisect_left(self._places, (by.start + 1,)), bisect_left(self._places, (by.stop + 1,))
-        taken = [one for place in self._places[first:last] for one in self._queues.pop(place)]
-        del self._places[first:last]
+        first, last = bisect_left(self._ranges, (by.start + 1,)), bisect_left(self._ranges, (by.stop + 1,))
+        taken = [one for sectors in self._ranges[first:last] for one in self._queues.pop(sectors)]
+        del self._ranges[first:last]
         return sorted(taken, key=lambda one: one.line)
 
 
@@ -453,17 +453,17 @@ def _content(event: Event, line: int) -> QueuedRecord | str | None:
         start, sectors = START.value(event.sector), SECTORS.value(event.sectors)
     except ValueError:
         raise ValueError(
-            f"has {_told(event.sectors)} sectors at {_told(event.sector)}, which exceeds a disk; remove the line"
+            f"has {_shortened(event.sectors)} sectors at {_shortened(event.sector)}, which exceeds a disk; remove the line"
         ) from None
     try:
         clock = SECONDS.value(event.seconds) * 10**9 + int(event.fraction.ljust(9, "0"))
     except ValueError:
-        raise ValueError(f"has a time of {_told(event.seconds)} s; remove the line") from None
+        raise ValueError(f"has a time of {_shortened(event.seconds)} s; remove the line") from None
     read = "R" in rwbs
     return QueuedRecord(clock, event.device, start, start + sectors, read, not read and "S" not in rwbs, line)
 
 
-def _told(digits: str) -> str:
+def _shortened(digits: str) -> str:
     """Return a number of the file, shortened for a message."""
     return digits if len(digits) <= 40 else digits[:37] + "..."
 

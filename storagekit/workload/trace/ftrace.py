@@ -25,7 +25,7 @@ __all__ = ["FTRACE", "Ftrace"]
 # A run of digits begins after a blank, so that a search takes time linear in the line.
 STAMP = re.compile(r"(?:^| )(?P<seconds>\d+)\.(?P<fraction>\d{9}|\d{6}): +(?P<rest>.*)", re.ASCII)
 NAME = re.compile(r"(?:\d+ +)?(?:block:)?block_rq_(?P<name>issue|complete): *(?P<rest>.*)", re.ASCII)
-PLACE = re.compile(
+SECTORS = re.compile(
     r"(?P<device>\d{1,10},\d{1,10}) +(?P<rwbs>[A-Z]+) +(?:\d+ +)?\([^)]*\) +(?P<sector>\d+) \+ (?P<sectors>\d+)( .*)?",
     re.ASCII,
 )
@@ -57,15 +57,15 @@ class Ftrace(BlockEvents):
         named = NAME.fullmatch(stamp["rest"])
         if named is None:
             return None
-        place = PLACE.fullmatch(named["rest"])
-        if place is None:
+        sectors = SECTORS.fullmatch(named["rest"])
+        if sectors is None:
             raise ValueError(
                 f"has {clip(named['rest'])} after block_rq_{named['name']}, must be device RWBS (command) sector + "
                 "sectors; remove the line, allow damaged lines (skip_bad)"
             )
         time = stamp["seconds"], stamp["fraction"]
         return Event(
-            ACTIONS[named["name"]], place["device"], *time, place["rwbs"], place["sector"], place["sectors"]
+            ACTIONS[named["name"]], sectors["device"], *time, sectors["rwbs"], sectors["sector"], sectors["sectors"]
         )  # fmt: skip
 
     def passed(self, text: str, stream: ByteStream) -> None:

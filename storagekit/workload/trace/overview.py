@@ -43,7 +43,7 @@ class Overview:
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """Return the data of the charts, see `charts.traces.overview`."""
-        return {"arrivals": self.arrivals(), "places": self.places(), "sizes": self.sizes()}
+        return {"arrivals": self.arrivals(), "offsets": self.offsets(), "sizes": self.sizes()}
 
     def arrivals(self) -> list[dict[str, Any]]:
         """Return the number of requests per second in equal intervals of time; none if all arrive at one time."""
@@ -56,7 +56,7 @@ class Overview:
             for bar, count in enumerate(counts[: last + 1])
         ]
 
-    def places(self) -> list[dict[str, Any]]:
+    def offsets(self) -> list[dict[str, Any]]:
         """Return the addresses of evenly spaced requests, with the devices end to end in the order of their names."""
         order = [self._devices.index(name) for name in by_name(self._devices)]
         ends = self._by_device[3, order].astype(float)

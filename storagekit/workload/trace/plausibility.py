@@ -67,11 +67,11 @@ class Plausibility:
         seconds = self._span[1] - self._span[0]
         rate = self._requests / seconds if seconds > 0 else np.inf
         if timed and not SLOWEST <= rate <= FASTEST:
-            told = f"one request in {1 / rate:,.0f} s" if rate < 1 else (
+            text = f"one request in {1 / rate:,.0f} s" if rate < 1 else (
                 f"{rate:.3g} requests/s" if np.isfinite(rate) else "all requests at the same time"
             )  # fmt: skip
             found.append(
-                f"{name}: {told} on average: the unit of its times may be another one; give the format, or name the "
+                f"{name}: {text} on average: the unit of its times may be another one; give the format, or name the "
                 "columns with the unit of the time"
             )
         return found

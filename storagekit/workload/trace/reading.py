@@ -197,12 +197,12 @@ def in_order(parts: Iterator[RequestTrace], disorder_limit: float = DISORDER_LIM
         ready = int(np.searchsorted(whole.time, latest - disorder_limit, side="right"))
         if ready:
             first = whole.time[0] if first is None else first
-            yield _since(whole.take(slice(0, ready)), first)
+            yield _relative_to(whole.take(slice(0, ready)), first)
         held, kept = [whole.take(slice(ready, None))], len(whole) - ready
     if held:
         whole = _sorted(held)
         whole = replace(whole, source=replace(whole.source, disorder=disorder))
-        yield _since(whole, whole.time[0] if first is None and len(whole) else first or 0.0)
+        yield _relative_to(whole, whole.time[0] if first is None and len(whole) else first or 0.0)
 
 
 def _sorted(parts: list[RequestTrace]) -> RequestTrace:
@@ -211,7 +211,7 @@ def _sorted(parts: list[RequestTrace]) -> RequestTrace:
     return whole if in_place else whole.take(np.argsort(whole.time, kind="stable"))
 
 
-def _since(trace: RequestTrace, first: float) -> RequestTrace:
+def _relative_to(trace: RequestTrace, first: float) -> RequestTrace:
     return replace(trace, time=trace.time - first, origin=trace.origin + float(first)) if first else trace
 
 

@@ -400,15 +400,15 @@ class Extents:
     def compacted(self, trace: RequestTrace) -> RequestTrace:
         """Return a part of the trace with the touched extents laid end to end as one device."""
         wanted = trace.offset // self._extent
-        place = np.empty(len(trace), np.int64)
+        row = np.empty(len(trace), np.int64)
         bounds = np.searchsorted(self._device, np.arange(len(trace.devices) + 1))
         for index, (begin, end) in enumerate(pairwise(bounds)):
             mine = trace.device == index
-            place[mine] = begin + np.searchsorted(self._number[begin:end], wanted[mine])
+            row[mine] = begin + np.searchsorted(self._number[begin:end], wanted[mine])
         return replace(
             trace,
             device=np.zeros_like(trace.device),
-            offset=place * self._extent + trace.offset % self._extent,
+            offset=row * self._extent + trace.offset % self._extent,
             devices=(compacted_name(len(trace.devices)),),
         )
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from storagekit.analytic.array.closed_loop import busy_share, idle_place, shape_of, waiting_at_choice
+from storagekit.analytic.array.closed_loop import busy_share, idle_station, shape_of, waiting_at_choice
 from storagekit.analytic.array.nearest_of_several import least_linear
 from storagekit.analytic.array.positioning import Linear
 
@@ -24,7 +24,7 @@ def test_the_queue_that_a_choice_sees(stations, outstanding, shape):
     chance = queue_at_a_station(stations, outstanding - 1, shape)
     mean = (chance / np.maximum(np.arange(outstanding) + 1, 2)).sum()
     assert waiting_at_choice(stations, outstanding, shape) == pytest.approx(1 / mean - 1, rel=1e-4)
-    assert idle_place(stations, outstanding, shape) == pytest.approx(
+    assert idle_station(stations, outstanding, shape) == pytest.approx(
         queue_at_a_station(stations, outstanding, shape)[0], abs=1e-6
     )
 

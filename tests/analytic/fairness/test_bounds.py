@@ -58,8 +58,8 @@ def test_the_interpretations_differ_by_other_bricks_and_coordinators_alone(f, g,
     def sides(further, coordinators):
         return [Side(3, largest, largest + further, bricks, batch, coordinators) for largest, bricks, batch in (f, g)]
 
-    def bound(sides, reading):
-        return bound_total(*sides, depth, waiting, reading)
+    def bound(sides, interpretation):
+        return bound_total(*sides, depth, waiting, interpretation)
 
     alike = sides(0, 1)
     assert bound(alike, repaired) == bound(alike, printed)

@@ -80,7 +80,7 @@ class Packets:
     def begin(self, time, number):
         system, striping = self.system, self.system.striping
         read = bool(self.draws.operation[number, self.seed] >= system.write_share)
-        asked = striping.asked(np.array(read), np.array(self.draws.place[number, self.seed]))
+        asked = striping.asked(np.array(read), np.array(self.draws.selector[number, self.seed]))
         shape = asked.shape
         numbers = (
             part[number, self.seed, : asked.size].reshape(shape) for part in (self.draws.seek, self.draws.rotation)

@@ -17,10 +17,12 @@ FLASH = Disk(0.0, 0.0, 1e15)
 PLAIN = StripedSystem(M2372K, Striping(MB, 32 * KB, 32), RING)
 
 
-@given(disks=st.integers(1, 40), blocks=st.integers(1, 80), place=st.floats(0, 1, exclude_max=True), read=st.booleans())
-def test_without_check_data_every_block_is_on_one_disk(disks, blocks, place, read):
+@given(
+    disks=st.integers(1, 40), blocks=st.integers(1, 80), selector=st.floats(0, 1, exclude_max=True), read=st.booleans()
+)
+def test_without_check_data_every_block_is_on_one_disk(disks, blocks, selector, read):
     striping = Striping(blocks * KB, KB, disks)
-    asked = striping.asked(np.array(read), np.array(place))
+    asked = striping.asked(np.array(read), np.array(selector))
     assert asked.shape == (striping.rows, disks) and asked.sum() == blocks
     each = asked.sum(axis=0)
     assert each.max() - each.min() <= 1
@@ -30,14 +32,14 @@ def test_without_check_data_every_block_is_on_one_disk(disks, blocks, place, rea
     groups=st.integers(1, 5),
     members=st.integers(2, 8),
     rows=st.integers(1, 6),
-    place=st.floats(0, 1, exclude_max=True),
+    selector=st.floats(0, 1, exclude_max=True),
     data=st.data(),
 )
-def test_every_group_of_a_row_has_one_block_of_check_data(groups, members, rows, place, data):
+def test_every_group_of_a_row_has_one_block_of_check_data(groups, members, rows, selector, data):
     failed = data.draw(st.integers(0, groups))
     striping = Striping(groups * (members - 1) * rows * KB, KB, groups * members, groups, failed)
     assert striping.rows == rows and striping.members == members
-    read, write = (striping.asked(np.array(is_read), np.array(place)) for is_read in (True, False))
+    read, write = (striping.asked(np.array(is_read), np.array(selector)) for is_read in (True, False))
     by_group = read.reshape(rows, groups, members).sum(-1)
     # with all disks: the data; without one: all remaining blocks, the same number
     assert np.all(by_group == members - 1)

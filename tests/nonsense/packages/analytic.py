@@ -93,13 +93,13 @@ ARRAY = {
     "loaded.Loaded.quantile": ValidCall(lambda: {"share": 0.95}, through=method_of(loaded_array, "quantile")),
     "aspect.Layout": ValidCall(lambda: {"striping": 2, "replicas": 3, "mirrors": 1}),
     "aspect.layouts": ValidCall(lambda: {"disks": 12, "most_replicas": 6}),
-    "closed_loop.busy_share": ValidCall(lambda: {"places": 4.0, "queue": 2.5, "variation": 0.3, "shape": 1.5}),
-    "closed_loop.idle_place": ValidCall(lambda: {"places": 4.0, "outstanding": 9.0, "shape": 1.5}),
+    "closed_loop.busy_share": ValidCall(lambda: {"stations": 4.0, "queue": 2.5, "variation": 0.3, "shape": 1.5}),
+    "closed_loop.idle_station": ValidCall(lambda: {"stations": 4.0, "outstanding": 9.0, "shape": 1.5}),
     "closed_loop.shape_of": ValidCall(
         lambda: {"waiting": np.array([2.0]), "time": np.array([0.01]), "more": np.array([0.009]), "share": 0.1}
     ),
-    "closed_loop.staffed": ValidCall(lambda: {"places": 4.0, "outstanding": 9.0, "servers": np.array([1, 2])}),
-    "closed_loop.waiting_at_choice": ValidCall(lambda: {"places": 4.0, "outstanding": 9.0, "shape": 1.5}),
+    "closed_loop.staffed": ValidCall(lambda: {"stations": 4.0, "outstanding": 9.0, "servers": np.array([1, 2])}),
+    "closed_loop.waiting_at_choice": ValidCall(lambda: {"stations": 4.0, "outstanding": 9.0, "shape": 1.5}),
     "costs.Load": ValidCall(lambda: {"read_share": 0.7, "background": 0.1, "queue": 4.0, "locality": 2.0, "data": 0.5}),
     "costs.costs": ValidCall(
         lambda: {
@@ -267,7 +267,9 @@ FAIRNESS = {
         optional=("largest_anywhere", "largest_batch"),
     ),
     "bound_one_server": ValidCall(lambda: {"f": side(), "g": side(), "depth": 4.0}),
-    "bound_total": ValidCall(lambda: {"f": side(), "g": side(), "depth": 4.0, "waiting": 2.0, "reading": repaired}),
+    "bound_total": ValidCall(
+        lambda: {"f": side(), "g": side(), "depth": 4.0, "waiting": 2.0, "interpretation": repaired}
+    ),
     "delay_factor": ValidCall(lambda: {"weight": 0.5, "minimum": 0.2}),
     "floor": ValidCall(lambda: {"work": 100.0, "share": 0.2, "largest": 8.0, "others": 16.0, "depth": 4.0}),
     "hybrid_rates": ValidCall(lambda: STREAMS),

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from nonsense.attack import ValidCall
 
-from storagekit.charts import AxisStyle, Board, Said, Slider
+from storagekit.charts import AxisStyle, Dashboard, Said, Slider
 
 
 @cache
@@ -25,8 +25,8 @@ def drawn() -> alt.Chart:
 
 
 @cache
-def board() -> Board:
-    return Board(lambda count: count, lambda _: drawn(), {"count": Slider("Count", 1, 1, 2)}, lambda _: Said("one"))
+def dashboard() -> Dashboard:
+    return Dashboard(lambda count: count, lambda _: drawn(), {"count": Slider("Count", 1, 1, 2)}, lambda _: Said("one"))
 
 
 def _export(**given):
@@ -38,7 +38,7 @@ def _export(**given):
 
 
 VALID_CALLS = {
-    "charts.Board": ValidCall(
+    "charts.Dashboard": ValidCall(
         lambda: {
             "answer": lambda count: count,
             "draw": lambda _: drawn(),
@@ -84,11 +84,12 @@ VALID_CALLS = {
         }
     ),
     "charts.export": ValidCall(
-        lambda: {"board": board(), "path": "board.html", "title": "A board", "lead": "one"}, through=_export
+        lambda: {"dashboard": dashboard(), "path": "dashboard.html", "title": "A dashboard", "lead": "one"},
+        through=_export,
     ),
     "charts.finished": ValidCall(lambda: {"chart": drawn(), "title": "A chart", "legends": "right"}),
     "charts.level": ValidCall(
-        lambda: {"value": 1.0, "words": "limit", "factor": 1.0, "place": "above left"}, signed=("value", "factor")
+        lambda: {"value": 1.0, "words": "limit", "factor": 1.0, "position": "above left"}, signed=("value", "factor")
     ),
     "charts.lines": ValidCall(
         lambda: {
@@ -101,7 +102,7 @@ VALID_CALLS = {
         },
         optional=("legend",),
     ),
-    "charts.live": ValidCall(lambda: {"board": board()}),
+    "charts.live": ValidCall(lambda: {"dashboard": dashboard()}),
     "charts.offline": ValidCall(lambda: {"chart": drawn(), "height": 100}),
     "charts.paper_points": ValidCall(
         lambda: {"points": ((1.0, 2.0),), "x": "load", "titles": ("Load", "Time (s)")}, signed=("points",)
@@ -109,8 +110,8 @@ VALID_CALLS = {
     "charts.table": ValidCall(lambda: {"summary": summary(), "factor": 1.0}, signed=("factor",)),
 }
 NOT_ATTACKED: dict[str, str] = {
-    "charts.live.FilledBoard": "returned by a template",
-    "charts.live.Shown": "returned by a board",
+    "charts.live.FilledDashboard": "returned by a template",
+    "charts.live.Shown": "returned by a dashboard",
 }
 
 

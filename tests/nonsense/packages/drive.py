@@ -7,7 +7,7 @@ from nonsense.public_callables import method_of
 
 import storagekit as sk
 from storagekit.drive import SeekTable
-from storagekit.drive.electronics import Buffer, Bus, ExtraDisconnect, Overheads
+from storagekit.drive.controller import Buffer, Bus, ExtraDisconnect, Overheads
 
 SECTORS = "an array of the event loop"
 RESULT = "a result of a drive"
@@ -42,16 +42,16 @@ def facts():
 @cache
 def figures():
     """Return the controller figures of a drive, by group."""
-    return sk.drive.load_electronics("atlas10k")._asdict()
+    return sk.drive.load_controller("atlas10k")._asdict()
 
 
-def electronics(overheads, bus, buffer, extra, **given):
+def controller(overheads, bus, buffer, extra, **given):
     """Create the controller of `Buffered` with some figures replaced."""
     if isinstance(bus, Bus) and isinstance(buffer, Buffer) and isinstance(overheads, Overheads):
         of_bus = {name: given[name] for name in Bus._fields}
         overheads = overheads._replace(**{name: given[name] for name in ("read_hit_after_read", "least_seek")})
         bus, buffer = bus._replace(**of_bus), Buffer(**{name: given[name] for name in Buffer._fields})
-    return sk.drive.Buffered(atlas(), sk.drive.Electronics(overheads, bus, buffer, extra)).electronics
+    return sk.drive.Buffered(atlas(), sk.drive.DriveController(overheads, bus, buffer, extra)).controller
 
 
 def from_facts(facts, source, **fields):
@@ -92,7 +92,7 @@ DATASHEET = {
 }
 FIELDS = "name", "rpm", "cylinders", "heads", "serpentine", "write_settle_ms", "overhead_ms", "seek_ms", "zones"
 VALID_CALLS = {
-    "drive.Buffered": ValidCall(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
+    "drive.Buffered": ValidCall(lambda: {"drive": atlas(), "controller": sk.drive.load_controller("atlas10k")}),
     "drive.Drive": ValidCall(
         lambda: {
             "geometry": atlas().geometry,
@@ -106,7 +106,7 @@ VALID_CALLS = {
         }
     ),
     "drive.Drive.from_datasheet": ValidCall(lambda: DATASHEET),
-    "drive.Electronics": ValidCall(
+    "drive.DriveController": ValidCall(
         lambda: {
             **figures(),
             "extra": ExtraDisconnect(1e-4, 1e-4, 1e-4, 1e-4, 1e-4),
@@ -115,7 +115,7 @@ VALID_CALLS = {
             **figures()["bus"]._asdict(),
             **figures()["buffer"]._asdict(),
         },
-        through=electronics,
+        through=controller,
     ),
     "drive.Flash": ValidCall(
         lambda: {
@@ -133,7 +133,7 @@ VALID_CALLS = {
     ),
     "drive.Flash.channel_group": ValidCall(lambda: {"groups": 4}, through=method_of(flash, "channel_group")),
     "drive.LinearSeek": ValidCall(lambda: {"full": 0.01, "cylinders": 1000}),
-    "drive.Mixed": ValidCall(lambda: {"members": [atlas(), atlas()], "kinds": [0, 1, 1]}),
+    "drive.Mixed": ValidCall(lambda: {"drives": [atlas(), atlas()], "kinds": [0, 1, 1]}),
     "drive.NoBuffer": ValidCall(),
     "drive.RateServer": ValidCall(lambda: {"rate": 1e5, "capacity": 2**24}),
     "drive.SeekFit": ValidCall(lambda: {"settle": 1e-3, "acceleration": 1e-5, "coast": 1e-6}),
@@ -141,11 +141,11 @@ VALID_CALLS = {
     "drive.buffer.BufferSegments": ValidCall(
         lambda: {
             "drive": atlas(),
-            "electronics": sk.drive.load_electronics("atlas10k"),
+            "controller": sk.drive.load_controller("atlas10k"),
             "faster": sk.drive.buffer.Faster.EITHER,
         }
     ),
-    "drive.buffer.faster": ValidCall(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
+    "drive.buffer.faster": ValidCall(lambda: {"drive": atlas(), "controller": sk.drive.load_controller("atlas10k")}),
     "drive.SSD": ValidCall(
         lambda: {
             "name": "nvme",
@@ -186,10 +186,10 @@ VALID_CALLS = {
             "overhead": 0.0001,
         }
     ),
-    "drive.known_electronics": ValidCall(lambda: {"name": "atlas10k"}),
+    "drive.known_controller": ValidCall(lambda: {"name": "atlas10k"}),
     "drive.load_buffered": ValidCall(lambda: {"name": "atlas10k"}),
     "drive.load_drive": ValidCall(lambda: {"name": "atlas10k"}),
-    "drive.load_electronics": ValidCall(lambda: {"name": "atlas10k"}),
+    "drive.load_controller": ValidCall(lambda: {"name": "atlas10k"}),
     "drive.load_ssd": ValidCall(lambda: {"name": "iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB"}),
 }
 NOT_ATTACKED = {
@@ -207,7 +207,7 @@ NOT_ATTACKED = {
     "drive.buffer.read": BUFFER,
     "drive.buffer.serve": BUFFER,
     "drive.buffer.served": BUFFER,
-    "drive.buffer.stretch": BUFFER,
+    "drive.buffer.buffer_fill": BUFFER,
     "drive.buffer.take": BUFFER,
     "drive.buffer.ways_of": BUFFER,
     "drive.buffer.where_tree": BUFFER,

@@ -42,7 +42,7 @@ def parts() -> dict[str, object]:
         "arbitration": sk.arbitration.NoArbitration(),
         "queue": sk.queue.Unlimited(),
         "cache": sk.cache.NoCache(),
-        "condition": faults.FaultSchedule(),
+        "faults": faults.FaultSchedule(),
         "drives": 2,
         "slots": 8,
         "synchronized": 0,

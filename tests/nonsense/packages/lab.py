@@ -8,12 +8,12 @@ from unittest import mock
 from nonsense.attack import ValidCall
 
 from storagekit import lab
-from storagekit.charts import Board
+from storagekit.charts import Dashboard
 
 
 @cache
-def board() -> Board:
-    return lab.page("bound").board()
+def dashboard() -> Dashboard:
+    return lab.page("bound").dashboard()
 
 
 def _export(name, path):
@@ -22,15 +22,15 @@ def _export(name, path):
         return lab.export(name, Path(folder) / path if isinstance(path, str) else path)
 
 
-def _few(board, controls):
+def _few(dashboard, controls):
     return {"specs": [], "points": []}
 
 
 VALID_CALLS = {
-    "lab.LabPage": ValidCall(lambda: {"title": "A page", "lead": "one", "board": board}),
+    "lab.LabPage": ValidCall(lambda: {"title": "A page", "lead": "one", "dashboard": dashboard}),
     "lab.export": ValidCall(lambda: {"name": "bound", "path": "page.html"}, through=_export),
     "lab.open": ValidCall(lambda: {"name": "bound", "weight_f": 2.0}),
     "lab.page": ValidCall(lambda: {"name": "bound"}),
-    "lab.quietly": ValidCall(lambda: {"call": board}),
+    "lab.quietly": ValidCall(lambda: {"call": dashboard}),
 }
 NOT_ATTACKED: dict[str, str] = {}

@@ -181,12 +181,12 @@ VALID_CALLS = {
         signed=("start", "failures"),
     ),
     "mediator.Widest": ValidCall(),
-    "mediator.evenly": ValidCall(lambda: {"cluster": cluster(), "request": REQUEST, "units": [16 * KB, 64 * KB]}),
+    "mediator.balanced": ValidCall(lambda: {"cluster": cluster(), "request": REQUEST, "units": [16 * KB, 64 * KB]}),
     "mediator.fill": ValidCall(lambda: {"cluster": cluster(), "request": REQUEST, "policy": Economical()}),
     "mediator.redundancy_cost": ValidCall(
         lambda: {"cluster": cluster(), "layout": LAYOUT, "write": False, "confidence": 0.99}
     ),
-    "mediator.rehearse": ValidCall(lambda: {"cluster": cluster(), "plans": [PLAN, PLAN], "seed": 1}),
+    "mediator.simulate": ValidCall(lambda: {"cluster": cluster(), "plans": [PLAN, PLAN], "seed": 1}),
     "mediator.variable_load": ValidCall(
         lambda: {
             "cluster": cluster(),
@@ -209,7 +209,7 @@ NOT_ATTACKED = dict.fromkeys(
         for name in (
             "Admitted",
             "Blocks",
-            "Even",
+            "Balanced",
             "FilledCluster",
             "Interval",
             "LoadResult",
@@ -217,7 +217,7 @@ NOT_ATTACKED = dict.fromkeys(
             "Rebuild",
             "RedundancyCost",
             "Rejected",
-            "Rehearsal",
+            "SimulatedTransfers",
             "StripeShapes",
             "Transfers",
             "Utilization",
@@ -238,7 +238,7 @@ NOT_ATTACKED |= dict.fromkeys(
         f"mediator.{name}"
         for name in (
             "Blocks.where",
-            "Even.best",
+            "Balanced.best",
             "Interval.of",
             "StripeShapes.joined",
             "StripeShapes.where",

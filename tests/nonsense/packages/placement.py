@@ -64,7 +64,7 @@ NOT_ATTACKED = {
     "placement.AfterLoss.holds_data": "a method of a layout, whose arguments the engine and scenarios create",
     "placement.AfterLoss.used": "a method of a layout, whose arguments the engine and scenarios create",
     "placement.Location": RESULT,
-    "placement.Reach": RESULT,
+    "placement.NearestReplica": RESULT,
     "placement.nearest_replica": LOOP,
     "placement.of_part": LOOP,
 }

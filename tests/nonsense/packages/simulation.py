@@ -70,7 +70,7 @@ def ruined(wealth: jax.Array) -> jax.Array:
 SUM = engine.Sum("late", late, int, along={"limit": [0.005, 0.01]})
 
 
-def at_end(state: engine.State, lanes: np.ndarray) -> None:
+def at_end(state: engine.State, runs: np.ndarray) -> None:
     """Accept the state and do nothing."""
 
 

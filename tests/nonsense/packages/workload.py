@@ -65,8 +65,8 @@ SEEKING = {
     "burst_gap": 0.001,
     "request_size": 8192,
     "dispersion": 2.0,
-    "read_stretch": 0.042,
-    "write_stretch": 0.005,
+    "read_region": 0.042,
+    "write_region": 0.005,
     "flush_period": 30.0,
     "flush_gap": 0.0004,
 }

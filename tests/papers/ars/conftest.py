@@ -25,7 +25,7 @@ def over_seeds(means, dims, coords) -> xr.DataArray:
 def spread(dims: dict[str, list], value: Callable[..., float]) -> xr.DataArray:
     """Return `value` at each point of the axes, over seeds."""
     shape = tuple(map(len, dims.values()))
-    points = [value(*(axis[at] for axis, at in zip(dims.values(), place, strict=True))) for place in np.ndindex(shape)]
+    points = [value(*(axis[at] for axis, at in zip(dims.values(), index, strict=True))) for index in np.ndindex(shape)]
     return over_seeds(np.reshape(points, shape), list(dims), dims)
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import assert_told, heading, parts, rows, said_by_the_paper
+from helpers import assert_states_result, heading, parts, rows, said_by_the_paper
 
 from storagekit.core.units import MB
 from storagekit.papers import ars
@@ -34,7 +34,7 @@ def headings(spec: dict) -> list[str]:
 
 def test_figure_4_has_every_bar_in_milliseconds(reads):
     spec = draw.fig4(interval(reads)).to_dict()
-    bars = drawn(spec, "place", "protocol", "mean")
+    bars = drawn(spec, "label", "protocol", "mean")
     assert set(bars) == set(itertools.product(reads.volume.values, COMPARED))
     mean = 1e3 * float(reads.response.sel(protocol="ARS", volume="both").mean())
     assert bars["both", "ARS"] == pytest.approx(mean)
@@ -46,15 +46,15 @@ def test_a_user_defined_protocol_has_a_separate_bar_and_colour(reads):
     own = interval(reads.assign_coords(protocol=names))
     figure6 = own[["response"]].rename(response="request_rate", volume="mix")
     for spec in (draw.fig4(own).to_dict(), draw.fig6(figure6).to_dict()):
-        assert {name for _, name, _ in drawn(spec, "place", "protocol", "mean", "mean")} == set(names)
+        assert {name for _, name, _ in drawn(spec, "label", "protocol", "mean", "mean")} == set(names)
         scale = next(one for one in parts(spec, "scale") if "mine" in one.get("domain", []))
         assert len(set(scale["range"])) == len(scale["domain"]) == len(names)
 
 
 def test_interpretations_leave_out_protocols_that_were_not_run(reads):
     some = reads.sel(volume=["erasure-coded"])
-    data = xr.concat([reads, some], dim=xr.Variable("reading", ["scaled", "whole blocks"]), join="outer")
-    spec = draw.readings(interval(data)).to_dict()
+    data = xr.concat([reads, some], dim=xr.Variable("interpretation", ["scaled", "whole blocks"]), join="outer")
+    spec = draw.interpretations(interval(data)).to_dict()
     assert headings(spec) == ["Scaled", "Whole blocks"]
     widths = [panel["width"] for panel in spec["hconcat"]]
     assert widths[0] == 3 * widths[1]
@@ -75,12 +75,12 @@ def test_bars_of_overloaded_protocols_are_left_out_with_a_note(both):
     response = both.response.copy(deep=True)
     response.loc["Randomized", "Financial"] = np.nan
     spec = draw.fig5(interval(both.assign(response=response))).to_dict()
-    assert ("Financial", "Randomized") not in drawn(spec, "place", "protocol", "mean")
+    assert ("Financial", "Randomized") not in drawn(spec, "label", "protocol", "mean")
     assert "overloaded" in list(parts(spec, "value")) and "a stand-in" in heading(spec)
 
 
 def test_figure_6_has_requests_a_second(throughput):
-    bars = drawn(draw.fig6(interval(throughput)).to_dict(), "place", "protocol", "mean")
+    bars = drawn(draw.fig6(interval(throughput)).to_dict(), "label", "protocol", "mean")
     assert bars["Reads only", "Central"] == pytest.approx(
         float(throughput.request_rate.sel(protocol="Central", mix="reads").mean())
     )
@@ -88,9 +88,9 @@ def test_figure_6_has_requests_a_second(throughput):
 
 
 def test_interpretations_of_figure_6_are_panels_without_mixes_that_were_not_run(throughput):
-    names = xr.Variable("reading", ["in order, scaled", "each disk has its own queue"])
-    readings = xr.concat([throughput, throughput.sel(mix=["reads"])], names, join="outer")
-    spec = draw.fig6_readings(interval(readings)).to_dict()
+    names = xr.Variable("interpretation", ["in order, scaled", "each disk has its own queue"])
+    interpretations = xr.concat([throughput, throughput.sel(mix=["reads"])], names, join="outer")
+    spec = draw.fig6_interpretations(interval(interpretations)).to_dict()
     assert headings(spec) == ["In order, scaled", "Each disk has its own queue"]
     assert not any(row["mean"] is None for row in rows(spec) if "mean" in row)
 
@@ -100,7 +100,7 @@ def test_sizes_of_buffers_are_in_megabytes():
     rate = xr.DataArray(np.arange(1, 19.0).reshape(3, 2, 3), dims=[*axes, "seed"], coords=axes)
     bars = drawn(
         draw.buffers(interval(rate.to_dataset(name="request_rate")).assign_attrs(unlimited=UNLIMITED)).to_dict(),
-        "place",
+        "label",
         "protocol",
         "mean",
     )
@@ -146,10 +146,10 @@ def resting() -> xr.Dataset:
 
 def test_equal_names_the_nodes(resting):
     spec = draw.equal(interval(resting)).to_dict()
-    bars = drawn(spec, "place", "node", "mean")
+    bars = drawn(spec, "label", "node", "mean")
     assert set(bars) == set(itertools.product(["0.1 s", "1 s"], [NAMES[node] for node in (1, 2, 3)]))
     # the kinds of views of the windows
-    means = [row["mean"] for row in rows(spec) if row.get("node") == NAMES[1] and row["place"] == "1 s"]
+    means = [row["mean"] for row in rows(spec) if row.get("node") == NAMES[1] and row["label"] == "1 s"]
     assert float(resting.outstanding.sel(views="own", window=1.0, node=1).mean()) in means
 
 
@@ -274,19 +274,19 @@ def test_a_protocol_and_a_node_have_one_colour_each():
 def specs(reads, busy, both, throughput, latency, resting, written, extra_nodes, keys_of_two) -> dict[str, dict]:
     """Return every exhibit's chart, drawn from made-up data."""
     rate = interval(throughput[["request_rate"]])
-    several = rate.expand_dims(reading=["in order, scaled", "shortest first", "wrapped"])
-    scaled = interval(reads[["response"]]).expand_dims(reading=["scaled", "wrapped"])
+    several = rate.expand_dims(interpretation=["in order, scaled", "shortest first", "wrapped"])
+    scaled = interval(reads[["response"]]).expand_dims(interpretation=["scaled", "wrapped"])
     seen, moved = keys_of_two
     paper = {claim.id: claim.expected for claim in load_claims("ars")}
     charts = {
         "tableI": draw.table1(ars.table1()),
         "tableII": draw.table2(ars.table2(), ars.table1()),
         "fig4": draw.fig4(interval(reads)),
-        "fig4_readings": draw.readings(scaled.sel(protocol=list(ars.FOUR))),
+        "fig4_interpretations": draw.interpretations(scaled.sel(protocol=list(ars.FOUR))),
         "loads": draw.loads(interval(busy)),
         "fig5": draw.fig5(interval(both)),
         "fig6": draw.fig6(rate),
-        "fig6_readings": draw.fig6_readings(several),
+        "fig6_interpretations": draw.fig6_interpretations(several),
         "equal": draw.equal(interval(resting)),
         "swings": draw.swings(interval(resting), resting.held, compared=[0.1, 1.0]),
         "windows": draw.windows(interval(rates().to_dataset(name="request_rate"))),
@@ -301,7 +301,7 @@ def specs(reads, busy, both, throughput, latency, resting, written, extra_nodes,
 
 def test_a_chart_states_its_finding(specs):
     for spec in specs.values():
-        assert_told(spec)
+        assert_states_result(spec)
 
 
 def test_every_number_of_the_paper_is_in_its_chart(specs):

@@ -53,7 +53,7 @@ def test_devices_are_clients_and_both_volumes_get_requests(folder):
     requests = arrivals.requests
     # devices take turns, as in the file; no request is split, because segments are whole extents
     np.testing.assert_array_equal(requests.client, np.arange(HOURS[1]) % CLIENTS)
-    assert arrivals.told_apart and len(np.unique(requests.client)) == DEVICES == CLIENTS
+    assert arrivals.stores_streams and len(np.unique(requests.client)) == DEVICES == CLIENTS
     second = np.asarray(requests.sector) >= volumes.volumes[0].sectors
     # each volume has at least a quarter of the requests of every client
     share = np.array([second[np.asarray(requests.client) == client].mean() for client in range(CLIENTS)])

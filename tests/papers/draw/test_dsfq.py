@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import assert_told, heading, parts, rows, said_by_the_paper
+from helpers import assert_states_result, heading, parts, rows, said_by_the_paper
 
 from storagekit.papers import dsfq
 from storagekit.papers.dsfq import draw
@@ -96,7 +96,7 @@ CHARTS = {
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_chart_states_its_finding(name, paper):
-    assert_told(CHARTS[name](paper).to_dict())
+    assert_states_result(CHARTS[name](paper).to_dict())
 
 
 def test_every_number_of_the_paper_is_in_its_chart(paper):

@@ -9,7 +9,7 @@ from helpers import heading, parts, rows
 
 from storagekit.papers.dsptf import draw
 from storagekit.papers.dsptf.draw.palette import COLOUR, colours_of
-from storagekit.papers.dsptf.draw.replays import READINGS
+from storagekit.papers.dsptf.draw.replays import INTERPRETATIONS
 from storagekit.reproduce.claims import numbers
 from storagekit.simulation import interval
 
@@ -169,7 +169,9 @@ def test_figure_8_draws_the_changing_system_over_the_run(history, paper):
     assert headings(spec) == ["Schemes", "LARD with shorter windows", "Other interpretations"]
     assert "Share of the run (%)" in titles(spec)
     drawn = [{row["scheme"] for row in panel(spec, number) if "scheme" in row} for number in range(3)]
-    others = {f"{name}, {reading}" for name in ("D-SPTF", "Hashing") for reading in READINGS.values()}
+    others = {
+        f"{name}, {interpretation}" for name in ("D-SPTF", "Hashing") for interpretation in INTERPRETATIONS.values()
+    }
     assert drawn == [set(FIVE), {"D-SPTF", "LARD", *WINDOWS}, others]
     lard = {row["piece"]: row["mean"] for row in panel(spec, 1) if row.get("scheme") == WINDOWS[1]}
     ours = history.sel(run=f"changing: {WINDOWS[1]}", statistic="mean")

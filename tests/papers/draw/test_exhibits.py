@@ -227,8 +227,8 @@ DRAWN = {
         # the gain is in the subtitle; queues and other shares of reads are in the notes
         ("gain", "depth_dsptf", "depth_hashing", "idle_read_only", "idle_60_reads"),
     ),
-    "dsptf.table1_readings": (
-        lambda made, paper_numbers: dsptf.readings(
+    "dsptf.table1_interpretations": (
+        lambda made, paper_numbers: dsptf.interpretations(
             made.loop("throughput", scheme=FOUR[1:3], completion=["at once", "all copies"]), paper_numbers
         ),
         (),
@@ -310,7 +310,7 @@ DRAWN = {
 ELSEWHERE = {
     "srarray.fig9": ["srarray.fig10.cello_vs_striping"],
     "srarray.fig11_tpcc": ["srarray.fig11.tpcc[rate_1]", "srarray.fig11.tpcc[rate_3]", "srarray.fig11.tpcc_disks"],
-    "dsptf.table1_readings": ["dsptf.table1.dsptf.throughput", "dsptf.table1.hashing.throughput"],
+    "dsptf.table1_interpretations": ["dsptf.table1.dsptf.throughput", "dsptf.table1.hashing.throughput"],
     "dsptf.table4_speeds": ["dsptf.table4.fast[lard]", "dsptf.table4.slow[hashing]"],
     "dsptf.messages": ["dsptf.table5.overhead_4kb", "dsptf.table5.overhead_64kb"],
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import vl_convert
 import xarray as xr
-from helpers import assert_told, figures, heading, parts, rows, said_by_the_paper
+from helpers import assert_states_result, figures, heading, parts, rows, said_by_the_paper
 
 from storagekit.papers import swift
 from storagekit.papers.swift.draw import figures as draw
@@ -177,7 +177,7 @@ CHARTS = {
     "fig5": lambda paper: draw.fig5(devices(), paper),
     "fig6": lambda paper: draw.fig6(rate(1e6, 12e6, unit=UNITS, disks=DISKS), paper),
     "tables": lambda paper: draw_prototype.tables(swift.checked_tables(), swift.predictions(), paper),
-    "reads": lambda paper: draw_prototype.reads(readings(), swift.checked_tables()),
+    "reads": lambda paper: draw_prototype.reads(simulated_reads(), swift.checked_tables()),
     "intervals": lambda paper: draw_prototype.intervals(swift.checked_tables()),
     "choices": lambda paper: draw_sessions.choices(mediator()[0]),
     "allocation": lambda paper: draw_sessions.allocation(mediator()[1]),
@@ -198,7 +198,7 @@ def test_a_chart_becomes_an_image_without_a_warning(name, paper, capfd):
     version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
     vl_convert.vegalite_to_svg(spec, vl_version=version, show_warnings=True)
     assert capfd.readouterr().err == ""
-    assert_told(spec)
+    assert_states_result(spec)
 
 
 def test_every_number_of_the_paper_is_in_its_chart(paper):
@@ -229,7 +229,7 @@ def with_busy_disks() -> tuple[xr.DataArray, xr.Dataset]:
     return summary, data.assign(utilization=busy.expand_dims(resource=["disk"]))
 
 
-def readings() -> xr.Dataset:
+def simulated_reads() -> xr.Dataset:
     rates = [[888.0, 889.0], [888.0, 1065.0], [888.0, 1052.0], [888.0, 1243.0]]
     coords = {"random": ["nothing", "client", "wire", "both"], "ethernets": [1, 2]}
     return xr.Dataset({"rate": (("random", "ethernets"), rates)}, coords)

@@ -28,8 +28,8 @@ def checked() -> xr.Dataset:
 @pytest.fixture
 def predicted() -> xr.Dataset:
     values = np.arange(24.0).reshape(2, 2, 2, 3) + 300
-    coords = {"operation": ["read", "write"], "reading": ["judged", "other"], "ethernets": [1, 2]}
-    axes = ("operation", "reading", "ethernets", "statistic")
+    coords = {"operation": ["read", "write"], "interpretation": ["judged", "other"], "ethernets": [1, 2]}
+    axes = ("operation", "interpretation", "ethernets", "statistic")
     return xr.Dataset({"rate": (axes, values)}, coords=coords | {"statistic": ["mean", "low", "high"]})
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB
 from storagekit.workload.synthetic import CELLO_BASE, CELLO_DISK6, TPCC, SeekingTraceModel, compare, generate
-from storagekit.workload.synthetic.seeking.hot_places import hot_share
+from storagekit.workload.synthetic.seeking.hot_locations import hot_share
 from storagekit.workload.trace import UNITS
 from storagekit.workload.trace.characteristics import interarrival_cov
 from storagekit.workload.trace.locality import read_after_write_share, seek_locality
@@ -102,15 +102,15 @@ def test_targets_are_met_by_solving_for_them():
     st.floats(1e-3, 1),
     st.integers(0, 2**32 - 1),
 )
-def test_the_hot_share_gives_the_mean_distance(locality, reads, read_stretch, write_stretch, seed):
+def test_the_hot_share_gives_the_mean_distance(locality, reads, read_region, write_region, seed):
     """Compare with random distances, within 4 standard errors.
 
     The share is undefined only if the hot locations alone are too far apart.
     """
-    share = hot_share(locality, reads, read_stretch, write_stretch)
+    share = hot_share(locality, reads, read_region, write_region)
     draw = np.random.default_rng(seed)
     hot = draw.random((2, 20_000)) < (1.0 if share is None else share)
-    length = np.where(hot, np.where(draw.random(hot.shape) < reads, read_stretch, write_stretch), 1.0)
+    length = np.where(hot, np.where(draw.random(hot.shape) < reads, read_region, write_region), 1.0)
     apart = np.abs(np.diff(length * (draw.random(hot.shape) - 0.5), axis=0))[0]
     allowed = 4 * apart.std() / np.sqrt(len(apart))
     if share is None:
@@ -175,8 +175,8 @@ def models(draw):
         burst_gap=draw(st.floats(0, 0.9)) * duration / waited_for,
         request_size=size,
         dispersion=draw(st.floats(0, 0.4)) * requests * (duration > 1200),
-        read_stretch=draw(st.floats(1e-6, 0.05)),
-        write_stretch=draw(st.floats(1e-6, 0.05)),
+        read_region=draw(st.floats(1e-6, 0.05)),
+        write_region=draw(st.floats(1e-6, 0.05)),
         flush_period=draw(st.floats(0.1, 1e4)),
         flush_gap=draw(st.floats(0, 100)),
     )
@@ -245,21 +245,21 @@ def test_re_reads_reach_back_an_hour_at_the_start_and_the_end_of_a_block():
             seen.append((time % HOUR / HOUR, (time - written[offset]) / HOUR))
         elif not read:
             written[offset] = time
-    since, age = np.array(seen).T
-    for part in (since < 0.1, since > 0.9):
+    within, age = np.array(seen).T
+    for part in (within < 0.1, within > 0.9):
         assert age[part].mean() == pytest.approx(0.5, abs=4 * np.sqrt(1 / 12 / part.sum()))
         assert part.sum() > 500 and age[part].max() < 1
 
 
 def test_hot_locations_do_not_move():
-    """The stretches keep their share from the first hours to the last, within 4 standard errors."""
+    """The regions keep their share from the first hours to the last, within 4 standard errors."""
     trace = generate(CELLO_BASE, seed=4)
-    place = trace.offset / CELLO_BASE.data
-    for stretch, of in ((CELLO_BASE.read_stretch, trace.read), (CELLO_BASE.write_stretch, ~trace.read)):
-        inside = np.abs(place - 0.5) < stretch / 2
-        expected = CELLO_BASE.hot + (1 - CELLO_BASE.hot) * stretch
-        if of is trace.read:  # re-reads go to the locations of writes, within the stretch
-            expected += CELLO_BASE.reread * (1 - CELLO_BASE.hot) * (CELLO_BASE.write_stretch - stretch)
+    location = trace.offset / CELLO_BASE.data
+    for region, of in ((CELLO_BASE.read_region, trace.read), (CELLO_BASE.write_region, ~trace.read)):
+        inside = np.abs(location - 0.5) < region / 2
+        expected = CELLO_BASE.hot + (1 - CELLO_BASE.hot) * region
+        if of is trace.read:  # re-reads go to the locations of writes, within the region
+            expected += CELLO_BASE.reread * (1 - CELLO_BASE.hot) * (CELLO_BASE.write_region - region)
         for part in np.array_split(np.flatnonzero(of), 7):
             assert inside[part].mean() == pytest.approx(expected, abs=4 * np.sqrt(0.25 / len(part)))
 
@@ -267,7 +267,7 @@ def test_hot_locations_do_not_move():
 def test_requests_in_ten_minutes_vary_as_stated():
     """The index of dispersion over a week is the sum of two terms.
 
-    One comes from busy and idle stretches, the other from bursts (CoV^2).
+    One comes from busy and idle intervals, the other from bursts (CoV^2).
     """
     for dispersion in (0.0, 850.0):
         model = replace(CELLO_BASE, dispersion=dispersion)
@@ -289,9 +289,9 @@ def test_requests_in_ten_minutes_vary_as_stated():
         ({"asynchronous_share": 0.7}, "the sum exceeds 1"),
         ({"read_after_write": 0.6}, "it exceeds the read share 0.5"),
         ({"locality": 0.9}, "locality 0.9"),
-        ({"read_stretch": 0.0}, "read stretch 0 of the data"),
-        ({"write_stretch": 1.5}, "write stretch 1.5 of the data"),
-        ({"locality": 50.0}, "locality 50: requests to the hot stretches alone are farther apart"),
+        ({"read_region": 0.0}, "read region 0 of the data"),
+        ({"write_region": 1.5}, "write region 1.5 of the data"),
+        ({"locality": 50.0}, "locality 50: requests to the hot regions alone are farther apart"),
         ({"dispersion": -1.0}, "dispersion -1"),
         ({"dispersion": 1e6}, "dispersion 1000000"),
         ({"interarrival_cov": 0.5}, "interarrival CoV 0.5"),

@@ -59,7 +59,7 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
 
 def _rise(mean: xr.DataArray) -> str:
     """Return a sentence with the ratio of the response times at the largest and the smallest latency, by protocol."""
-    first, last = (mean.isel(latency=place) for place in (0, -1))
+    first, last = (mean.isel(latency=index) for index in (0, -1))
     rises = (f"{name} {float(last.sel(protocol=name) / first.sel(protocol=name)):.2f}" for name in mean.protocol.values)
     return (
         f"From {float(first.latency) * TO_MS:g} ms to {float(last.latency) * TO_MS:g} ms of latency, the mean "

@@ -50,7 +50,7 @@ def over_central(values: xr.DataArray, words: str) -> str:
     words : str
         Name of the values, which becomes the subject of the sentence.
     """
-    mean, told = values.sel(statistic="mean"), []
+    mean, ratios = values.sel(statistic="mean"), []
     present = mean.protocol.values.tolist()
     if CENTRAL not in present:
         return ""
@@ -60,8 +60,8 @@ def over_central(values: xr.DataArray, words: str) -> str:
         )
         if bool(share.notnull().any()):
             ends = dict.fromkeys((f"{float(share.min()):.2f}", f"{float(share.max()):.2f}"))
-            told.append(f"{' to '.join(ends)} ({name})")
-    return f"{words}, divided by that of Central, is {', '.join(told)}." if told else ""
+            ratios.append(f"{' to '.join(ends)} ({name})")
+    return f"{words}, divided by that of Central, is {', '.join(ratios)}." if ratios else ""
 
 
 def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:

@@ -42,14 +42,14 @@ def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
     )
 
 
-def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
+def interpretations(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Return bars of the response times of figure 4 under each interpretation of details that the paper does not give.
 
     Parameters
     ----------
     summary : Dataset
-        Results of `fig4` over `reading`, after `interval`. The dimension `statistic` holds the mean and the ends of the
-        95% interval (`mean`, `low`, `high`).
+        Results of `fig4` over `interpretation`, after `interval`. The dimension `statistic` holds the mean and the ends
+        of the 95% interval (`mean`, `low`, `high`).
 
     Returns
     -------
@@ -59,12 +59,12 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     most = 1.12 * TO_MS * float(summary.response.max())
     side = IN_MS._replace(scale=alt.Scale(domain=[0, most], nice=False))
     panels, colours = [], with_own(PROTOCOLS, summary.response)
-    for reading in summary.reading.values.tolist():
+    for interpretation in summary.interpretation.values.tolist():
         # Some interpretations have only a part of the volumes.
-        present = summary.response.sel(reading=reading, drop=True).dropna("volume", how="all")
+        present = summary.response.sel(interpretation=interpretation, drop=True).dropna("volume", how="all")
         response = present.sel(volume=[volume for volume in VOLUMES if volume in present.volume])
         drawn = grouped(response, "volume", "protocol", colours, side, "Protocol", width=GROUP)
-        panels.append(headed(drawn, reading.capitalize(), GROUP * response.sizes["volume"]))
+        panels.append(headed(drawn, interpretation.capitalize(), GROUP * response.sizes["volume"]))
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 4 under other interpretations of the paper: mean response time of reads",

@@ -80,11 +80,11 @@ def _held(mean: xr.Dataset) -> str:
     first = mean.rate.isel(window=0)
     slowest, quickest = int(first.idxmin("node")), int(first.idxmax("node"))
     more = mean.outstanding.sel(node=slowest, drop=True) / mean.outstanding.sel(node=quickest, drop=True)
-    told = ", ".join(f"{float(one):.2f} with windows of {float(one.window):g} s" for one in (more[0], more[-1]))
+    ratios = ", ".join(f"{float(one):.2f} with windows of {float(one.window):g} s" for one in (more[0], more[-1]))
     faster = float(first.sel(node=quickest) / first.sel(node=slowest))
     return (
         f"Node {quickest}, the fastest, serves {faster:.0f} times as many requests as node {slowest}, the slowest. "
-        f"The number of outstanding requests at node {slowest} divided by the number at node {quickest} is {told}."
+        f"The number of outstanding requests at node {slowest} divided by the number at node {quickest} is {ratios}."
     )
 
 
@@ -191,11 +191,11 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
         alt.layer(drawn, rule).properties(width=560, height=260),
         "Share of the bytes that the largest node serves, before and after it slows down",
         f"Time from the slowdown until the share has settled: {soon}.",
-        f"All requests are reads of replicated data. The share is measured over intervals of {_stretch(summary):g} s. "
+        f"All requests are reads of replicated data. The share is measured over intervals of {_spacing(summary):g} s. "
         f"Bands are 95% intervals over {summary.attrs['replications']} runs.",
     )
 
 
-def _stretch(data: xr.Dataset) -> float:
+def _spacing(data: xr.Dataset) -> float:
     """Return the time between two points of a time series, in seconds."""
     return float(data.time[1] - data.time[0])

@@ -98,11 +98,11 @@ def _room(data: xr.Dataset, nodes: xr.Dataset) -> str:
     on = data.on.sel(layout="scaled")
     left = [
         f"node {int(one.node)} has no {one.volume.item()} data"
-        for one in on.stack(place=["volume", "node"]).transpose("place")
+        for one in on.stack(pair=["volume", "node"]).transpose("pair")
         if float(one) == 0
     ]
-    told = " and ".join(left) or "every node has a part of each volume"
-    return f"The published volumes need {wanted:.0f} GB, but the nodes have {has:.0f} GB. In the scaled layout {told}."
+    text = " and ".join(left) or "every node has a part of each volume"
+    return f"The published volumes need {wanted:.0f} GB, but the nodes have {has:.0f} GB. In the scaled layout {text}."
 
 
 def _figures(one: xr.Dataset) -> pd.DataFrame:

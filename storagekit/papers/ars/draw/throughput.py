@@ -40,13 +40,13 @@ def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(drawn, "Figure 6: throughput", found, how)
 
 
-def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
+def fig6_interpretations(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Return bars of the throughput under each interpretation of details that the paper does not give.
 
     Parameters
     ----------
     summary : Dataset
-        Result of `fig6_readings` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
+        Result of `fig6_interpretations` after `interval`. The dimension `statistic` holds the mean and the ends of the 95%
         interval (`mean`, `low`, `high`).
 
     Returns
@@ -57,12 +57,14 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     rate = summary.request_rate
     # One interpretation has reads only, and lacks some protocols.
     present = {
-        reading: rate.sel(reading=reading, drop=True).dropna("mix", how="all").dropna("protocol", how="all")
-        for reading in rate.reading.values.tolist()
+        interpretation: rate.sel(interpretation=interpretation, drop=True)
+        .dropna("mix", how="all")
+        .dropna("protocol", how="all")
+        for interpretation in rate.interpretation.values.tolist()
     }
     panels = [
-        headed(_bars(its, AxisStyle(RATE), GROUP, height=LOW), reading.capitalize(), GROUP * its.sizes["mix"])
-        for reading, its in present.items()
+        headed(_bars(its, AxisStyle(RATE), GROUP, height=LOW), interpretation.capitalize(), GROUP * its.sizes["mix"])
+        for interpretation, its in present.items()
     ]
     return finished(
         in_rows(panels, 2),

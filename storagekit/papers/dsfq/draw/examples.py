@@ -63,10 +63,10 @@ def _said(data: xr.Dataset, paper: Mapping[str, float]) -> xr.DataArray:
     """Return the delays of the paper for requests to A, NaN for other requests."""
     said = xr.full_like(data.delay, np.nan, dtype=float)
     to_a = np.flatnonzero(data.brick.values == "A")
-    for place, name in zip(to_a, ONE, strict=False):
-        said[0, place] = paper.get(f"{CLAIM}.one[{name}]", np.nan)
+    for position, name in zip(to_a, ONE, strict=False):
+        said[0, position] = paper.get(f"{CLAIM}.one[{name}]", np.nan)
     coordinator = data.coordinator.values[1]
     for number, name in enumerate(TWO, 1):
-        for index, place in enumerate(to_a[coordinator[to_a] == number]):
-            said[1, place] = paper.get(f"{CLAIM}.two[{name},{index}]", np.nan)
+        for index, position in enumerate(to_a[coordinator[to_a] == number]):
+            said[1, position] = paper.get(f"{CLAIM}.two[{name},{index}]", np.nan)
     return said

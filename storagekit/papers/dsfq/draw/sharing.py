@@ -72,7 +72,7 @@ def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     altair.TopLevelMixin
         The chart has the panels (a) and (b). The throughput is in MB/s of 10^6 bytes.
     """
-    few, many = (float(summary.threads[place]) for place in (0, -1))
+    few, many = (float(summary.threads[index]) for index in (0, -1))
     claim = "dsfq.fig9.b_{}".format
     said = [(few, paper[claim(name)]) for name in ("start[f]", "start[g_A]")]
     said += [(many, paper[claim(name)]) for name in ("end[f_A]", "end[g_A]", "end[g_B]")]
@@ -149,11 +149,11 @@ def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
         for count in counts
     ]
     widest = abs(1 - _share(summary)).max("threads")
-    told = ", ".join(f"{float(widest.sel(coordinators=count)):.1%} with {count}" for count in counts)
+    text = ", ".join(f"{float(widest.sel(coordinators=count)):.1%} with {count}" for count in counts)
     return finished(
         side_by_side(panels, legends="shared").resolve_scale(y="shared"),
         "Figure 11: total throughput of f and g with one, two and four coordinators",
-        f"By number of coordinators, the largest difference between the totals of f and g is {told}.",
+        f"By number of coordinators, the largest difference between the totals of f and g is {text}.",
         f"The streams are the streams of figure 9(a). Each stream uses its coordinators in turn. {WHISKERS}",
     )
 

@@ -69,10 +69,10 @@ def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
         streams, both in sectors.
     """
     of = data.attrs
-    served = data.served.stack(place=["stream", "brick"]).transpose("place", "time")
+    served = data.served.stack(pair=["stream", "brick"]).transpose("pair", "time")
     rows = [
         {"time": when * 1e3, "served": value, "where": f"{stream} on {brick}"}
-        for (stream, brick), column in zip(served.place.values.tolist(), served.values, strict=True)
+        for (stream, brick), column in zip(served.pair.values.tolist(), served.values, strict=True)
         for when, value in zip(data.time.values, column, strict=True)
         if column.any()
     ]

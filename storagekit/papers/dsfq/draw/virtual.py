@@ -65,7 +65,7 @@ def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
         )
     )
     bounds = data.bound.isel(coordinators=-1, drop=True).to_dataframe().reset_index()
-    bounds["said"] = [f"bound with D_SFQ = {reading}" for reading in bounds["reading"]]
+    bounds["said"] = [f"bound with D_SFQ = {interpretation}" for interpretation in bounds["interpretation"]]
     rules = alt.Chart(bounds).mark_rule(color=ORANGE, strokeDash=[5, 4]).encode(y="bound:Q")
     words = (
         alt.Chart(bounds)

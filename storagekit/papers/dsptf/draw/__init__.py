@@ -6,7 +6,7 @@ from storagekit.papers.dsptf.draw.failing import failing as failing
 from storagekit.papers.dsptf.draw.loops import fig1 as fig1
 from storagekit.papers.dsptf.draw.loops import fig5 as fig5
 from storagekit.papers.dsptf.draw.loops import fig9 as fig9
-from storagekit.papers.dsptf.draw.loops import readings as readings
+from storagekit.papers.dsptf.draw.loops import interpretations as interpretations
 from storagekit.papers.dsptf.draw.loops import table1 as table1
 from storagekit.papers.dsptf.draw.network import explored as explored
 from storagekit.papers.dsptf.draw.network import messages as messages

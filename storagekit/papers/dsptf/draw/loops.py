@@ -12,7 +12,7 @@ from storagekit.charts.theme import PAPER, finished
 from storagekit.charts.words import change, listed
 from storagekit.core.axes import title
 from storagekit.papers.dsptf.claims import FIG1, GAINS, TABLE1
-from storagekit.papers.dsptf.draw.palette import PERCENT, TO_MS, dashes, over, scheme_rows, schemes_in, told
+from storagekit.papers.dsptf.draw.palette import PERCENT, TO_MS, caption, dashes, over, scheme_rows, schemes_in
 
 THROUGHPUT = "Throughput (IO/s per brick)"
 COMPLETIONS = ["at once", "first copy", "receiving brick", "all copies"]
@@ -97,13 +97,13 @@ def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 1: four schemes on eight replicas",
-        told(found, schemes),
+        caption(found, schemes),
         f"The loop has {read_share:.0%} reads, 16 requests outstanding, and exponential sizes with a mean of 4 KB. "
         "Dashes are the paper's values at 90% reads. Whiskers are 95% intervals.",
     )
 
 
-def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+def interpretations(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Draw the throughput under each interpretation of write completion, and the paper's throughput of table 1.
 
     Parameters

@@ -115,11 +115,11 @@ def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 def _beside(base: alt.Chart, rows: pd.DataFrame) -> list[alt.Chart]:
     """Return the line of D-SPTF with whiskers, and its gain at the top of the panel."""
-    places = alt.Axis(values=sorted(rows["ms"].unique()), format="~g")
+    ticks = alt.Axis(values=sorted(rows["ms"].unique()), format="~g")
     words = "Throughput (IO/s per brick)"
     y = alt.Y("mean:Q", title=words, scale=alt.Scale(domain=[0, 1.2 * room_for(rows)]))
     said = [alt.Tooltip("ms", title=LATENCY, format="~g"), alt.Tooltip("mean", title="IO/s per brick", format=".1f")]
-    base = base.encode(x=alt.X("ms:Q", title=LATENCY, scale=_square_root(20), axis=places), tooltip=said)
+    base = base.encode(x=alt.X("ms:Q", title=LATENCY, scale=_square_root(20), axis=ticks), tooltip=said)
     colour = _series()
     return [
         base.mark_rule(clip=True).encode(y=alt.Y("low:Q", title=words), y2="high:Q", color=colour),

@@ -142,6 +142,6 @@ def over(means: xr.DataArray, scheme: str, base: str = "D-SPTF") -> np.ndarray:
     return (means.sel(scheme=scheme) / means.sel(scheme=base)).values.ravel()
 
 
-def told(findings: Sequence[str], schemes: Sequence[str]) -> str:
+def caption(findings: Sequence[str], schemes: Sequence[str]) -> str:
     """Return the findings of a chart as sentences, or the schemes that ran if there are no findings."""
     return ". ".join(findings) + "." if findings else f"The chart shows {listed(list(schemes))}."

@@ -18,12 +18,12 @@ from storagekit.papers.dsptf.draw.palette import (
     PERCENT,
     RESPONSE,
     TO_MS,
+    caption,
     colours_of,
     origin,
     over,
     scheme_rows,
     schemes_in,
-    told,
     trace_names,
 )
 
@@ -32,7 +32,7 @@ TRIPLE = 255
 SLOW = ((25.0, 50.0, "brick 0 slow"), (75.0, 100.0, "brick 1 slow"))
 QUARTERS = alt.Axis(values=[0, 25, 50, 75, 100])
 # Other interpretations of figure 8, by the ends of the names of their runs.
-READINGS = {
+INTERPRETATIONS = {
     "service": "whole access twice as long",
     "rotation": "rotation twice as long",
     "seek": "seek twice as long",
@@ -71,7 +71,7 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 6: response times of four traces on two equal bricks",
-        told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
+        caption(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
         f"The traces are {origin(basis)}. The bars are the mean response times of all requests. A grey mark is "
         "the response time that follows from the paper: the paper's ratio of the scheme to D-SPTF, multiplied by our "
         "mean response time under D-SPTF. Each panel has a separate scale. Whiskers are 95% intervals.",
@@ -151,7 +151,7 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: response times of four traces on a fast and a slow brick",
-        told(
+        caption(
             [f"The response times divided by the response time of D-SPTF are: {listed(others)}"] if others else [],
             order,
         ),
@@ -184,7 +184,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     left = colours_of(schemes_in(rows, FIVE))
     middle = {name: COLOUR[name] for name in ("D-SPTF", "LARD") if name in rows.scheme}
     middle |= dict(zip(windows, COLOURS[5:], strict=False))
-    right = xr.concat([rows.isel(scheme=[]), *_by_reading(response)], dim="scheme")
+    right = xr.concat([rows.isel(scheme=[]), *_by_interpretation(response)], dim="scheme")
     chosen = xr.concat([rows, right], dim="scheme").sel(statistic="mean")
     most = 1.05 * float(chosen.max()) * TO_MS
     drawn = {
@@ -200,7 +200,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 8: response times of SAP on bricks that slow down and recover",
-        told(_by_state(rows, paper), list(left)),
+        caption(_by_state(rows, paper), list(left)),
         "The trace is synthetic. The lines are mean response times of all requests. In the left and middle panels an "
         "access of the slow brick takes 1.5 times as long. In the right panel the whole access, its rotation or its "
         "seek takes twice as long, or writes complete at once. Bands are 95% intervals. Dashed lines are the paper's "
@@ -222,7 +222,7 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
     return [f"Hashing takes {listed(found)}"] if found else []
 
 
-def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
+def _by_interpretation(response: xr.DataArray) -> list[xr.DataArray]:
     """Return the runs of D-SPTF and hashing under other interpretations. Names of schemes end in the interpretation."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
     parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
@@ -230,7 +230,7 @@ def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
         meaning: part.isel(scheme=part.scheme.isin(["D-SPTF", "Hashing"]).values) for meaning, part in parts.items()
     }
     return [
-        part.assign_coords(scheme=[f"{scheme}, {READINGS[meaning]}" for scheme in part.scheme.values])
+        part.assign_coords(scheme=[f"{scheme}, {INTERPRETATIONS[meaning]}" for scheme in part.scheme.values])
         for meaning, part in parts.items()
     ]
 

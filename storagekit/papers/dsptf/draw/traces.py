@@ -20,11 +20,11 @@ from storagekit.papers.dsptf.draw.palette import (
     ROW,
     TO_MS,
     TRACES,
+    caption,
     origin,
     over,
     scheme_rows,
     schemes_in,
-    told,
     trace_names,
 )
 
@@ -136,7 +136,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 3: hit rates of reads in memory",
-        told(found, schemes),
+        caption(found, schemes),
         f"The traces are {origin(data.basis)}. Every synthetic trace matches the paper's hit rate of Central SPTF. The "
         f"system has eight replicas, 50 LUNs and {placed}.",
         legends="bottom",
@@ -196,7 +196,7 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.hconcat(*columns, spacing=30),
         "Real traces on two equal bricks: response times and hit rates",
-        told(found, schemes),
+        caption(found, schemes),
         "The runs use the beginning of each trace, with the addresses of its devices one after the other. Each panel "
         "of response times has a separate scale. Whiskers are 95% intervals.",
     )

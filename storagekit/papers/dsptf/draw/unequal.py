@@ -13,7 +13,7 @@ from storagekit.charts.theme import finished
 from storagekit.charts.words import listed, span
 from storagekit.core.axes import title
 from storagekit.papers.dsptf.claims import FAST, SLOW, TABLE4
-from storagekit.papers.dsptf.draw.palette import FIVE, PERCENT, room_for, schemes_in, told
+from storagekit.papers.dsptf.draw.palette import FIVE, PERCENT, caption, room_for, schemes_in
 
 BRICKS = {FAST: "fast", SLOW: "slow"}
 MEANINGS = {"service": "the whole access", "rotation": "the rotation", "seek": "the seek"}
@@ -63,7 +63,7 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 4: throughput of a fast and a slow brick",
-        told(found, order),
+        caption(found, order),
         "The loop has 90% reads and 16 requests outstanding. Half the speed can mean that the whole access, the "
         "rotation or the seek takes twice as long, or that the whole access takes 1.5 times as long. Weighted hashing "
         "sends two of three requests to the fast brick, or three of five in the last case. Dashes are the paper's "
@@ -159,7 +159,7 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
     return finished(
         alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="shared"),
         "Throughput of both bricks by the speed of the slow brick",
-        told(found, order),
+        caption(found, order),
         "The loop is the loop of table 4. At half the speed, a part of the access that is slower takes twice as long, "
         "and a whole access that is degraded takes 1.5 times as long. Diamonds are the values of the paper's table 4. "
         "Whiskers are 95% intervals.",

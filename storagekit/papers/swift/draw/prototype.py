@@ -34,7 +34,7 @@ def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
     checked : Dataset
         `mean`, `low`, `high`, `again_low` and `again_high` over `table`, `operation` and `size` (MB), KB/s.
     predicted : Dataset
-        `rate` over `operation`, `reading` (interpretation, "judged" or "other"), `ethernets` and `statistic`, KB/s.
+        `rate` over `operation`, `interpretation` ("judged" or "other"), `ethernets` and `statistic`, KB/s.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
 
@@ -66,7 +66,7 @@ def _gains(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float
     the model.
     """
     printed = checked["mean"].mean("size")
-    said = predicted.rate.sel(statistic="mean", reading="judged")
+    said = predicted.rate.sel(statistic="mean", interpretation="judged")
     claims = {"read": "swift.table4.read_gain", "write": "swift.table4.write_doubles"}
     return " and ".join(
         f"{word}s are {float(printed.sel(table=4, operation=word) / printed.sel(table=1, operation=word)):.2f} times "
@@ -107,22 +107,22 @@ def _rates(checked: xr.Dataset, rate: xr.DataArray, top: float) -> Layered:
 def _said(rate: xr.DataArray) -> pd.DataFrame:
     """Return a table of the rates of the model. On one Ethernet both interpretations have the calibrated rate."""
     mean, operation = rate.sel(statistic="mean"), str(rate["operation"].item())
-    one = float(mean.sel(ethernets=1, reading="judged"))
+    one = float(mean.sel(ethernets=1, interpretation="judged"))
     rows = [(SHORT[1], JUDGED, one, f"{one:,.0f}, calibrated")]
-    for reading, series in (("judged", JUDGED), ("other", OTHER)):
-        two = float(mean.sel(ethernets=2, reading=reading))
-        rows.append((SHORT[4], series, two, f"{two:,.0f} if {WHY[operation, reading]}"))
+    for interpretation, series in (("judged", JUDGED), ("other", OTHER)):
+        two = float(mean.sel(ethernets=2, interpretation=interpretation))
+        rows.append((SHORT[4], series, two, f"{two:,.0f} if {WHY[operation, interpretation]}"))
     return pd.DataFrame(rows, columns=["name", "series", "value", "words"])
 
 
-def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
+def reads(simulated_reads: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
     """Draw the modelled read rate on two Ethernets, for random times at the client, on the wire, at both or at neither.
 
     A grey band shows the range of the measured rates.
 
     Parameters
     ----------
-    readings : Dataset
+    simulated_reads : Dataset
         `rate` over `random` and `ethernets`, KB/s. The model of each entry of `random` is calibrated on one Ethernet.
     checked : Dataset
         See `tables`.
@@ -132,8 +132,8 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
     altair.TopLevelMixin
         Rates are in KB/s.
     """
-    rate = readings.rate.sel(ethernets=2)
-    rows = pd.DataFrame({"random": readings.random.values, "rate": rate.values})
+    rate = simulated_reads.rate.sel(ethernets=2)
+    rows = pd.DataFrame({"random": simulated_reads.random.values, "rate": rate.values})
     printed = checked["mean"].sel(table=4, operation="read")
     band = pd.DataFrame({"low": [float(printed.min())], "high": [float(printed.max())], "series": [MEASURED]})
     scale = from_zero(max(float(rate.max()), float(printed.max())))
@@ -166,8 +166,8 @@ def _between(rate: xr.DataArray, printed: float) -> str:
     below = [name for name in found if found[name] <= printed]
     above = [name for name in found if found[name] > printed]
     ends = [choose(names, key=found.__getitem__) for choose, names in ((max, below), (min, above)) if names]
-    told = " and ".join(f"{found[name]:,.0f} (random: {name})" for name in ends)
-    return f"The paper's mean, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} the model's {told}."
+    text = " and ".join(f"{found[name]:,.0f} (random: {name})" for name in ends)
+    return f"The paper's mean, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} the model's {text}."
 
 
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:

@@ -61,12 +61,12 @@ def _cost(rate: xr.DataArray) -> str:
     lost = {
         name: 1 - most.sel(down=name) / rate.isel(groups=0).sel(down=down[0], drop=True) for name in (down[0], down[-1])
     }
-    told = " and ".join(
+    text = " and ".join(
         f"{float(lost[down[0]].sel(write_share=share)):.1%} at {share:.0%} writes "
         f"({float(lost[down[-1]].sel(write_share=share)):.1%} with {down[-1]} down)"
         for share in rate.write_share.values[[0, -1]].tolist()
     )
-    return f"With {int(most.groups)} groups instead of none, the data-rate falls by {told}."
+    return f"With {int(most.groups)} groups instead of none, the data-rate falls by {text}."
 
 
 def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:

@@ -12,35 +12,35 @@ ROUND_KEYS = (0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A, 0xDAA66D2C7DDF743F, 0x78DD
 """Keys of the rounds of the network: multiples of the golden ratio in 64 bits. Other distinct numbers would do too."""
 
 
-def scattered(rank: np.ndarray, places: int) -> np.ndarray:
+def scattered(rank: np.ndarray, count: int) -> np.ndarray:
     """Return the location of each rank, by a permutation that needs no table.
 
     Parameters
     ----------
     rank : ndarray of int, any shape
-        Ranks from 0 to places - 1.
-    places : int
+        Ranks from 0 to count - 1.
+    count : int
         Number of locations.
 
     Returns
     -------
     ndarray of int64, shape of `rank`
-        Locations from 0 to places - 1.
+        Locations from 0 to count - 1.
 
     Notes
     -----
     The permutation is a Feistel network over the rows and columns of the smallest square with enough locations. If a
-    result is not below `places`, the network is applied again until it is.
+    result is not below `count`, the network is applied again until it is.
 
     References
     ----------
     Black and Rogaway, Ciphers with arbitrary finite domains, CT-RSA 2002.
     """
-    side = math.isqrt(places - 1) + 1
-    place = _shuffled(np.array(rank, np.int64), side)
-    while (outside := place >= places).any():
-        place[outside] = _shuffled(place[outside], side)
-    return place
+    side = math.isqrt(count - 1) + 1
+    location = _shuffled(np.array(rank, np.int64), side)
+    while (outside := location >= count).any():
+        location[outside] = _shuffled(location[outside], side)
+    return location
 
 
 def _shuffled(value: np.ndarray, side: int) -> np.ndarray:

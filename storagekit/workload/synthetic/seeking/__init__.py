@@ -1,7 +1,7 @@
 """Synthetic traces whose seeks are published: the three traces of (srarray, Table 3).
 
 The table gives seek locality and the share of reads that access recently written data. In the models, a request
-therefore accesses either a popular range of addresses (a hot stretch), or any address. Some reads access recently
+therefore accesses either a popular range of addresses (a hot region), or any address. Some reads access recently
 written data (re-reads).
 """
 

@@ -107,8 +107,8 @@ def flushed(model: SeekingTraceModel, draw: np.random.Generator, count: int, len
     period = length / flushes
     which = np.sort(draw.integers(flushes, size=count))
     gap = draw.standard_exponential(count) * model.flush_gap
-    since = np.cumsum(gap)
+    elapsed = np.cumsum(gap)
     head = np.searchsorted(which, np.arange(flushes))  # index of the first write of each flush
-    within = since - since[head[which]] if count else since
+    within = elapsed - elapsed[head[which]] if count else elapsed
     longest, most = within.max(initial=0.0), 0.49 * period
     return (which + 0.5) * period + (within * (most / longest) if longest > most else within)

@@ -95,11 +95,11 @@ def _block(
 ) -> SeekingBlock:
     """Return the requests of one block, without re-reads."""
     begin, end = border
-    stretches = (len(arrived) - 1) // model.blocks
-    length = (end - begin) / stretches
+    intervals = (len(arrived) - 1) // model.blocks
+    length = (end - begin) / intervals
     waited_for, later, read = [], [], []
-    for number in range(stretches):
-        at = index * stretches + number
+    for number in range(intervals):
+        at = index * intervals + number
         asynchronous_writes, reads, synchronous_writes = _counts(model, *arrived[at : at + 2])
         waited_for.append(number * length + synchronous(model, draw, reads + synchronous_writes, length))
         later.append(number * length + flushed(model, draw, asynchronous_writes, length))
@@ -111,7 +111,9 @@ def _block(
     read = np.concatenate([*read, np.zeros(np.count_nonzero(asynchronous), bool)])
     order = np.argsort(time, kind="stable")
     time = np.minimum(begin + time[order], np.nextafter(end, begin))  # rounding must not reach the next block
-    return SeekingBlock(time, read[order], asynchronous[order], _places(model, draw, read[order]) * model.request_size)
+    return SeekingBlock(
+        time, read[order], asynchronous[order], _locations(model, draw, read[order]) * model.request_size
+    )
 
 
 def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int, int, int]:
@@ -133,14 +135,14 @@ def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int,
     return asynchronous, reads, synchronous_writes
 
 
-def _places(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
+def _locations(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
     """Return the location of each request, in multiples of the request size: int64 [request].
 
     Locations form pairs: reads access the first location of a pair, and writes the second.
     """
-    count, pairs = len(read), model.places // 2
-    stretch = np.maximum(1, np.rint(np.where(read, model.read_stretch, model.write_stretch) * pairs)).astype(np.int64)
-    length = np.where(draw.random(count) < model.hot, stretch, pairs)
+    count, pairs = len(read), model.locations // 2
+    region = np.maximum(1, np.rint(np.where(read, model.read_region, model.write_region) * pairs)).astype(np.int64)
+    length = np.where(draw.random(count) < model.hot, region, pairs)
     return 2 * ((pairs - length) // 2 + (draw.random(count) * length).astype(np.int64)) + ~read
 
 
@@ -153,7 +155,7 @@ def _rereading(
     re-reads at the start of a block therefore follow the same distribution as the re-reads at its end.
     """
     known = block if before is None else SeekingBlock(*map(np.concatenate, zip(before, block, strict=True)))
-    written, place = known.time[~known.read], known.offset[~known.read]
+    written, location = known.time[~known.read], known.offset[~known.read]
     reads = np.flatnonzero(block.read)
     again = reads[draw.random(len(reads)) < model.reread]
     oldest = np.searchsorted(written, block.time[again] - model.duration / model.blocks, "right")
@@ -161,5 +163,5 @@ def _rereading(
     which = oldest + (draw.random(len(again)) * (newest - oldest)).astype(np.int64)
     found = newest > oldest
     offset = block.offset.copy()
-    offset[again[found]] = place[which[found]]
+    offset[again[found]] = location[which[found]]
     return block._replace(offset=offset)

@@ -10,7 +10,7 @@ from typing import Annotated
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, SECTOR
 from storagekit.core.validation import SHARE, SPAN, TIME, Validator, require, validate_fields
-from storagekit.workload.synthetic.seeking.hot_places import hot_share
+from storagekit.workload.synthetic.seeking.hot_locations import hot_share
 
 __all__ = ["SeekingTraceModel"]
 
@@ -22,7 +22,7 @@ NUMERIC, WHOLE = Validator(endless=True), Validator(most=2**60, whole=True)
 MOST_REQUESTS, MOST_COV, SHORTEST_FLUSH = 10**9, 1e6, 1e-3
 SECONDS = Validator(most=1e9, unit="s", endless=True)
 _Number, _Whole = Annotated[float, NUMERIC], Annotated[int, WHOLE]
-STRETCH = 600.0
+INTERVAL = 600.0
 """Approximate length of the intervals with constant load, s."""
 
 
@@ -63,8 +63,8 @@ class SeekingTraceModel:
     dispersion : float
         Variance / mean of the number of requests in ten minutes, caused by busy and idle times of ten minutes and more.
         With 0, the default, every interval of ten minutes has the same number.
-    read_stretch, write_stretch : float
-        Lengths of the two hot stretches, for reads and for writes, as shares of the data; by default 0.042 and 0.005.
+    read_region, write_region : float
+        Lengths of the two hot regions, for reads and for writes, as shares of the data; by default 0.042 and 0.005.
         Both lie in the middle of the data, the shorter one within the longer one.
     flush_period : float
         Time between the bursts of asynchronous writes, s; by default 30.
@@ -81,11 +81,11 @@ class SeekingTraceModel:
     No values are published for the assumptions. Unless stated otherwise, the default values come from the HP Labs
     workstation trace of May 1992. This trace is from the same month and site as the week of Cello.
 
-    The stretches: the workstation's seeks that are shorter than a tenth of its disk have a mean length of 1.4% of the
-    disk. This length is a third of a stretch of 4.2%. A stretch of 0.5% contains 0.78 of the workstation's writes, and
-    the whole stretch of 4.2% contains 0.97.
+    The regions: the workstation's seeks that are shorter than a tenth of its disk have a mean length of 1.4% of the
+    disk. This length is a third of a region of 4.2%. A region of 0.5% contains 0.78 of the workstation's writes, and
+    the whole region of 4.2% contains 0.97.
 
-    One stretch does not reproduce re-reads at all scales. In a week of Cello base, LRU caches of 0.5, 1, 2 and 4% of
+    One region does not reproduce re-reads at all scales. In a week of Cello base, LRU caches of 0.5, 1, 2 and 4% of
     the data serve shares of 0.16, 0.28, 0.51 and 0.79 of the reads, respectively. On the workstation's disk, the same
     caches serve shares of 0.21, 0.23, 0.30 and 0.50.
 
@@ -115,8 +115,8 @@ class SeekingTraceModel:
     burst_gap: _Number = 0.0
     request_size: _Whole = 8 * KB
     dispersion: _Number = 0.0
-    read_stretch: _Number = 0.042
-    write_stretch: _Number = 0.005
+    read_region: _Number = 0.042
+    write_region: _Number = 0.005
     flush_period: float = field(default=30.0, kw_only=True)
     flush_gap: Annotated[float, SECONDS] = field(default=0.4e-3, kw_only=True)
 
@@ -145,7 +145,7 @@ class SeekingTraceModel:
 
         The loads of the intervals differ.
         """
-        return max(self.blocks.bit_length() - 1, round(math.log2(max(1.0, self.duration / STRETCH))))
+        return max(self.blocks.bit_length() - 1, round(math.log2(max(1.0, self.duration / INTERVAL))))
 
     @property
     def busier(self) -> float:
@@ -164,17 +164,17 @@ class SeekingTraceModel:
 
     @cached_property
     def hot(self) -> float:
-        """Return the share of requests to the hot stretches that gives the published locality (see `hot_share`)."""
+        """Return the share of requests to the hot regions that gives the published locality (see `hot_share`)."""
         found = self._hot_share()
         assert found is not None
         return found
 
     def _hot_share(self) -> float | None:
         own = self.read_share - self.read_after_write
-        return hot_share(self.locality, own, self.read_stretch, self.write_stretch)
+        return hot_share(self.locality, own, self.read_region, self.write_region)
 
     @property
-    def places(self) -> int:
+    def locations(self) -> int:
         """Return the number of addresses that a request can have."""
         return self.data // self.request_size
 
@@ -220,13 +220,13 @@ def _check_targets(model: SeekingTraceModel) -> None:
             "fractions of all requests"
         )
     require(1 <= model.locality < math.inf, "locality", model.locality, "at least 1 (random) and finite")
-    for name in ("read_stretch", "write_stretch"):
+    for name in ("read_region", "write_region"):
         value = getattr(model, name)
         require(0 < value <= 1, name.replace("_", " "), value, "above 0 and at most 1", "of the data")
     if model._hot_share() is None:
         raise InputError(
-            f"locality {model.locality:g}: requests to the hot stretches alone are farther apart; shorten the read "
-            f"stretch ({model.read_stretch:g} of the data) or the write stretch ({model.write_stretch:g})"
+            f"locality {model.locality:g}: requests to the hot regions alone are farther apart; shorten the read "
+            f"region ({model.read_region:g} of the data) or the write region ({model.write_region:g})"
         )
 
 

@@ -13,7 +13,7 @@ from storagekit.drive.geometry import Geometry, SectorLocation, Zone, divided
 HAIR = 1e-3
 
 
-class Stretch(NamedTuple):
+class BufferFill(NamedTuple):
     """Sectors from `sector` to the end of its zone, as they pass under a head that follows the skews.
 
     zone: the zone. limit: first sector after the zone. angle: angle at which the head is at the beginning of `sector`,
@@ -33,12 +33,12 @@ class Stretch(NamedTuple):
 
     @property
     def room(self) -> Int[AnyArray, "*#row"]:
-        """Return the number of sectors of the stretch."""
+        """Return the number of sectors of the fill."""
         return self.limit - self.sector
 
     def turns(self, count: Int[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         """Return the turns until the first `count` sectors have passed; 0 if `count` is 0."""
-        last = self.zone.place(self.sector + jnp.clip(count, 1, self.room) - 1)
+        last = self.zone.location(self.sector + jnp.clip(count, 1, self.room) - 1)
         return jnp.where(count > 0, (last.passed - self.passed + 1) / self.length, 0.0)
 
     def reached(self, turns: Float[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
@@ -59,9 +59,9 @@ class Stretch(NamedTuple):
         within = jnp.minimum((cylinder * zone.heads + order) * data + on_track, zone.group_sectors)
         return jnp.clip(zone.origin + group * zone.group_sectors + within - self.sector, 0, self.room)
 
-    def place(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
-        """Return the location of a sector of the stretch."""
-        return self.zone.place(jnp.clip(sector, self.sector, self.limit - 1))
+    def location(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
+        """Return the location of a sector of the fill."""
+        return self.zone.location(jnp.clip(sector, self.sector, self.limit - 1))
 
     def track(self, sector: Int[AnyArray, "*#row"]) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
         """Return the first sector of the track of `sector`, and the sector after the last sector of this track."""
@@ -81,8 +81,8 @@ class Stretch(NamedTuple):
         return jnp.minimum(behind + (self.zone.heads - 1 - order) * data, self.limit)
 
 
-def stretch(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> Stretch:
-    """Return the stretch that begins at `sector`.
+def buffer_fill(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> BufferFill:
+    """Return the fill that begins at `sector`.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def stretch(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> Stretch:
 
     Returns
     -------
-    Stretch
+    BufferFill
         For each address, the sectors from this address to the end of its zone.
     """
     sector = jnp.clip(sector, 0, geometry.capacity - 1)
@@ -101,5 +101,5 @@ def stretch(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> Stretch:
     limit = jnp.full_like(sector, geometry.capacity)
     for first in geometry.first_sector[:0:-1]:
         limit = jnp.where(sector < first, jnp.asarray(first, sector.dtype), limit)
-    place = zone.place(sector)
-    return Stretch(zone, sector, limit, place.passed, place.angle)
+    location = zone.location(sector)
+    return BufferFill(zone, sector, limit, location.passed, location.angle)

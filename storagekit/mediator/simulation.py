@@ -24,7 +24,7 @@ _MOST_PASSES = 10_000
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class SimulatedTransfers:
     """Lateness of the stripes of simulated sessions.
 
     Parameters
@@ -58,7 +58,7 @@ class Rehearsal:
 
 
 @validate
-def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) -> Rehearsal:
+def simulate(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) -> SimulatedTransfers:
     """Simulate the path of every block of the plans through its disk and the network.
 
     Parameters
@@ -72,7 +72,7 @@ def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) ->
 
     Returns
     -------
-    Rehearsal
+    SimulatedTransfers
         Lateness of the stripes.
 
     Raises
@@ -114,7 +114,7 @@ def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: Seed = 0) ->
         stripes.append(np.maximum.reduceat(lateness, np.flatnonzero(np.diff(stripe, prepend=-1))))
     latest = np.array([one.max() for one in stripes])
     in_time = np.array([np.mean(one <= _ROUNDING) for one in stripes])
-    return Rehearsal(in_time, latest, latest <= _ROUNDING, tuple(stripes))
+    return SimulatedTransfers(in_time, latest, latest <= _ROUNDING, tuple(stripes))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Stations:
 
     Parameters
     ----------
-    place : ndarray of int, shape [block]
+    resource : ndarray of int, shape [block]
         Index of the resource that serves each block.
     service : ndarray, shape [block]
         Service time of each block, seconds.
@@ -131,7 +131,7 @@ class Stations:
         Number of servers of each resource; 1 by default.
     """
 
-    place: NDArray
+    resource: NDArray
     service: NDArray
     servers: int = 1
 
@@ -145,9 +145,9 @@ class Stations:
         arrival : ndarray, shape [block]
             Arrival time of each block, seconds.
         """
-        order = np.lexsort((arrival, self.place))
-        place, time, service = self.place[order], arrival[order], self.service[order]
-        edges = [0, *(np.flatnonzero(np.diff(place)) + 1).tolist(), place.size]
+        order = np.lexsort((arrival, self.resource))
+        resource, time, service = self.resource[order], arrival[order], self.service[order]
+        edges = [0, *(np.flatnonzero(np.diff(resource)) + 1).tolist(), resource.size]
         served = np.empty(arrival.size)
         serve = _one if self.servers == 1 else self._several
         for first, last in pairwise(edges):

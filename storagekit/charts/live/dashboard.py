@@ -1,4 +1,4 @@
-"""A board: controls, a function that computes an answer, its text and its chart."""
+"""A dashboard: controls, a function that computes an answer, its text and its chart."""
 
 import io
 import json
@@ -26,7 +26,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Shown:
-    """The content of a board at given values of its controls.
+    """The content of a dashboard at given values of its controls.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Board:
+class Dashboard:
     """A question with controls.
 
     Parameters
     ----------
     answer : callable
         Function of the values of the controls, by their names. It raises InputError if the values are not possible
-        together; the board then shows the message of the error.
+        together; the dashboard then shows the message of the error.
     draw : callable
         Function that returns the chart of an answer, or fills a `Template`, which is faster. If only the rows of the
         chart change, only the rows are sent. Titles and scales should therefore be the same for every answer, and each
@@ -67,7 +67,7 @@ class Board:
         Function that returns an answer as text, with the headline first, or as `Said`; by default the text is the
         printed form of the answer.
     waiting : str
-        Text that is shown until the first answer is computed, by default none. If it is given, the board is shown
+        Text that is shown until the first answer is computed, by default none. If it is given, the dashboard is shown
         before the first call of `answer`.
 
     Raises
@@ -77,7 +77,7 @@ class Board:
     """
 
     answer: Annotated[Callable[..., Any], called]
-    draw: Annotated["Callable[[Any], alt.TopLevelMixin | Filled]", called]
+    draw: Annotated["Callable[[Any], alt.TopLevelMixin | FilledDashboard]", called]
     controls: Annotated[Mapping[str, "Control | ValueWidget"], instance_of(Mapping, "controls by name")]
     words: Annotated[Callable[[Any], Any], called] = str
     waiting: str = ""
@@ -85,10 +85,10 @@ class Board:
     def __post_init__(self):
         validate_fields(self)
 
-    def beginning(self, **values: Any) -> "Board":
-        """Return the same board with other initial values of some controls. The keywords are the names of the controls.
+    def beginning(self, **values: Any) -> "Dashboard":
+        """Return the same dashboard with other initial values of some controls. The keywords are the names of the controls.
 
-        Raises InputError if the board has no such control, or if the control cannot have this value.
+        Raises InputError if the dashboard has no such control, or if the control cannot have this value.
         """
         controls = dict(self.controls)
         for name, value in values.items():
@@ -96,7 +96,7 @@ class Board:
             if not isinstance(control, Control):
                 known = ", ".join(one for one, its in controls.items() if isinstance(its, Control))
                 raise InputError(
-                    f"control {name!r}: the board has no such control with an initial value; give one of {known}"
+                    f"control {name!r}: the dashboard has no such control with an initial value; give one of {known}"
                 )
             controls[name] = control.beginning(value)
         return replace(self, controls=controls)
@@ -111,7 +111,7 @@ class Board:
                 # validation takes longer than drawing, and the next answer has the same structure
                 with debug_mode(False):
                     drawn = self.draw(answer)
-                    spec, data = drawn if isinstance(drawn, FilledBoard) else taken_apart(drawn)
+                    spec, data = drawn if isinstance(drawn, FilledDashboard) else taken_apart(drawn)
             except InputError as fault:
                 return Shown(wording.impossible(fault), None, {}, possible=False)
             except Exception as fault:  # any other error is shown on the page, not in the server's log
@@ -119,7 +119,7 @@ class Board:
         return Shown(said + wording.noted(sorted({str(one.message) for one in noted})), spec, data)
 
 
-class FilledBoard(NamedTuple):
+class FilledDashboard(NamedTuple):
     """A chart in Vega-Lite without its rows, and the rows by name.
 
     Parameters
@@ -157,14 +157,14 @@ class Template:
         """Return the chart in Vega-Lite, without rows."""
         return self._make().to_dict()
 
-    def filled(self, **rows: pd.DataFrame) -> FilledBoard:
+    def filled(self, **rows: pd.DataFrame) -> FilledDashboard:
         """Return the chart filled with the given rows. The keywords are the names of the rows in the chart."""
-        return FilledBoard(
+        return FilledDashboard(
             self.spec, {name: json.loads(str(some.to_json(orient="records"))) for name, some in rows.items()}
         )
 
 
-def taken_apart(chart: alt.TopLevelMixin) -> FilledBoard:
+def taken_apart(chart: alt.TopLevelMixin) -> FilledDashboard:
     """Return a chart in Vega-Lite without its rows, and the rows by the name that refers to them in the chart.
 
     Altair names each table of rows by a hash of its content, so the charts of two answers would differ. This function
@@ -188,4 +188,4 @@ def taken_apart(chart: alt.TopLevelMixin) -> FilledBoard:
                 made[key] = renamed(value)
         return made
 
-    return FilledBoard(renamed(spec), data)
+    return FilledDashboard(renamed(spec), data)

@@ -27,11 +27,11 @@ from storagekit.drive.slowed import Slowed
 class Start(NamedTuple):
     """The location on a drive where a request begins.
 
-    place: number with the head in its lowest bits (see `head_bits`), and the cylinder in its other bits. angle: angle
+    track: number with the head in its lowest bits (see `head_bits`), and the cylinder in its other bits. angle: angle
     at which the request begins, turns.
     """
 
-    place: Int[AnyArray, "*#row"]
+    track: Int[AnyArray, "*#row"]
     angle: Float[AnyArray, "*#row"]
 
 
@@ -65,9 +65,9 @@ def start_on_each(drives: Sequence[Drive], sector: Int[Array, "*row"], count: In
     shapes = [drive.geometry for drive in drives]
     each = jnp.arange(len(drives), dtype=jnp.int32).reshape((-1,) + (1,) * sector.ndim)
     zone = zones_numbered(shapes, zone_number(shapes, each, sector[None]))
-    start = zone.place(sector[None])
-    places = _packed(start, drives)
-    return Starts(sector, count, tuple(Start(places[kind], start.angle[kind]) for kind in range(len(drives))))
+    start = zone.location(sector[None])
+    tracks = _packed(start, drives)
+    return Starts(sector, count, tuple(Start(tracks[kind], start.angle[kind]) for kind in range(len(drives))))
 
 
 def start_on_one(
@@ -79,7 +79,7 @@ def start_on_one(
     """Return the start of each request on a drive of kind `kind`."""
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, zone_number(shapes, kind, sector))
-    start = zone.place(sector)
+    start = zone.location(sector)
     return Starts(sector, count, (Start(_packed(start, drives), start.angle),))
 
 
@@ -93,33 +93,33 @@ def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, 
     shapes, bits = [drive.geometry for drive in drives], head_bits(drives)
     ends = first_and_last(starts.sector, starts.count)
     zone = zones_numbered(shapes, zone_number(shapes, kind, ends))
-    drive = picked_drive(drives, kind)
+    drive = selected_drive(drives, kind)
     target = zone.locate(ends, drive.revolution, drive.step)
-    return target._replace(cylinder=start.place >> bits, head=start.place & (2**bits - 1), angle=start.angle)
+    return target._replace(cylinder=start.track >> bits, head=start.track & (2**bits - 1), angle=start.angle)
 
 
-def picked_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive:
+def selected_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive:
     """Return a drive with the times of kind `kind`.
 
     This drive must not locate requests, because its geometry is the geometry of the first drive.
     """
 
-    def picked(name: str) -> Float[AnyArray, "*#row"] | Int[AnyArray, "*#row"]:
+    def selected(name: str) -> Float[AnyArray, "*#row"] | Int[AnyArray, "*#row"]:
         return of_kind(kind, [getattr(drive, name) for drive in drives])
 
     return Drive(
         geometry=drives[0].geometry,
-        seek=picked_seek(kind, [drive.seek for drive in drives]),
-        revolution=picked("revolution"),
-        head_switch=picked("head_switch"),
-        write_settle=picked("write_settle"),
-        overhead=picked("overhead"),
-        settles_on_switch=picked("settles_on_switch"),
-        name="picked by kind",
+        seek=selected_seek(kind, [drive.seek for drive in drives]),
+        revolution=selected("revolution"),
+        head_switch=selected("head_switch"),
+        write_settle=selected("write_settle"),
+        overhead=selected("overhead"),
+        settles_on_switch=selected("settles_on_switch"),
+        name="selected by kind",
     )
 
 
-class Picked(AbstractMechanics):
+class Selected(AbstractMechanics):
     """Mechanics of a drive of kind `kind`.
 
     Parameters
@@ -135,7 +135,7 @@ class Picked(AbstractMechanics):
     drive: Drive
 
     def __init__(self, drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]):
-        self.drives, self.kind, self.drive = tuple(drives), kind, picked_drive(drives, kind)
+        self.drives, self.kind, self.drive = tuple(drives), kind, selected_drive(drives, kind)
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
@@ -156,7 +156,7 @@ class Picked(AbstractMechanics):
         return of_kind(self.kind, [drive.drift(seconds) for drive in self.drives])
 
 
-class PickedTable(AbstractSeek):
+class SelectedTable(AbstractSeek):
     """One of several measured seek curves. The times of all curves are stored one after the other in `times`.
 
     first: index of the first entry of the curve in `times`. longest: longest distance of the curve, cylinders.
@@ -170,7 +170,7 @@ class PickedTable(AbstractSeek):
         return jnp.take(self.times, self.first + jnp.clip(distance, 0, self.longest), mode="clip")
 
 
-class PickedSeek(AbstractSeek):
+class SelectedSeek(AbstractSeek):
     """Seek curve of kind `kind`, selected among curves of any classes."""
 
     curves: tuple[AbstractSeek, ...]
@@ -180,11 +180,11 @@ class PickedSeek(AbstractSeek):
         return of_kind(self.kind, [curve(distance) for curve in self.curves])
 
 
-def picked_seek(kind: Int[AnyArray, "*#row"], curves: Sequence[AbstractSeek]) -> AbstractSeek:
+def selected_seek(kind: Int[AnyArray, "*#row"], curves: Sequence[AbstractSeek]) -> AbstractSeek:
     """Return the seek curve of kind `kind`. If all curves are tables, one look-up is sufficient."""
     tables = [curve.times for curve in curves if isinstance(curve, SeekTable)]
     if len(tables) < len(curves):
-        return PickedSeek(tuple(curves), kind)
+        return SelectedSeek(tuple(curves), kind)
     longest = [whole(table.size - 1) for table in tables]
     first = [whole(before) for before in np.cumsum([0, *(table.size for table in tables)])[:-1]]
-    return PickedTable(jnp.concatenate(tables), of_kind(kind, first), of_kind(kind, longest))
+    return SelectedTable(jnp.concatenate(tables), of_kind(kind, first), of_kind(kind, longest))

@@ -15,7 +15,7 @@ from storagekit.reproduce.folders import private
 FOLDER = "lab"
 # Pages of the lab that need no input from a reader, with their subjects. `adaptive` is left out because its simulations
 # take minutes, and `trace` because it shows a file of the reader.
-BOARDS = {
+LAB_PAGES = {
     "array": "which scheme suits given drives and data",
     "failure": "response times, rebuild and data loss after the failure of a disk",
     "protocol": "which protocol selects the copy of a read best",
@@ -39,10 +39,10 @@ def there(out: Path) -> dict[str, str]:
 
     The result is empty if a page is missing, or was written by another version of the package.
     """
-    return dict(BOARDS) if are_current(out) else {}
+    return dict(LAB_PAGES) if are_current(out) else {}
 
 
-def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> str:
+def export(out: Path, environment: Mapping[str, str], on_page: Callable[[], None]) -> str:
     """Write the lab's pages to OUT/lab, all in one separate process.
 
     Parameters
@@ -51,7 +51,7 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
         Folder of the results.
     environment : mapping of str to str
         Environment variables of the separate process.
-    on_board : callable
+    on_page : callable
         Function that is called after each page.
 
     Returns
@@ -63,22 +63,22 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
     with private(out) as room, tempfile.TemporaryFile("w+") as errors:
         folder = room / FOLDER
         folder.mkdir()
-        left, status = _exported(folder, environment, errors, on_board)
+        left, status = _exported(folder, environment, errors, on_page)
         if left or status:
             cache.clear(out / FOLDER, _files())
             errors.seek(0)
             said = errors.read().strip().splitlines() or [f"exit status {status}"]
             return f"the lab's page {left[0]} was not written: {said[-1]}" if left else f"the lab's pages: {said[-1]}"
         unchanged = _fingerprint() == wanted
-        cache.place(folder, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
+        cache.move_into(folder, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
     return ""
 
 
 def _exported(
-    folder: Path, environment: Mapping[str, str], errors: IO[str], on_board: Callable[[], None]
+    folder: Path, environment: Mapping[str, str], errors: IO[str], on_page: Callable[[], None]
 ) -> tuple[list[str], int]:
     """Write the lab's pages to a folder in another process. Return the names of missing pages, and the exit status."""
-    left = list(BOARDS)
+    left = list(LAB_PAGES)
     with subprocess.Popen(
         [sys.executable, "-c", f"from {__name__} import main; main()", str(folder)],
         stdin=subprocess.DEVNULL,
@@ -91,7 +91,7 @@ def _exported(
             for line in process.stdout or ():
                 if line.strip() in left:
                     left.remove(line.strip())
-                    on_board()
+                    on_page()
         except BaseException:
             process.kill()
             raise
@@ -99,18 +99,18 @@ def _exported(
 
 
 def _files() -> list[str]:
-    return [f"{name}.html" for name in BOARDS]
+    return [f"{name}.html" for name in LAB_PAGES]
 
 
 def _fingerprint() -> str:
     """Return a digest of the inputs of the lab's pages: the whole package, because some pages use a paper's code."""
-    return cache.fingerprint("", PACKAGE / "lab" / "__init__.py", {"boards": sorted(BOARDS)})
+    return cache.fingerprint("", PACKAGE / "lab" / "__init__.py", {"pages": sorted(LAB_PAGES)})
 
 
 def main() -> None:
     """Write every lab page to the folder in the program's argument, and print the name of each written page."""
     from storagekit import lab
 
-    for name in BOARDS:
+    for name in LAB_PAGES:
         lab.export(name, Path(sys.argv[1]) / f"{name}.html")
         print(name, flush=True)

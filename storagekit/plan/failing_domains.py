@@ -24,7 +24,7 @@ def domains_of(
     return tuple(Domain(kind, count, wanted[kind]) for kind, count in spread.items() if count and kind in wanted)
 
 
-def durability_in_places(network: Network, model: ReliabilityModel, years: float) -> Durability:
+def durability_in_domains(network: Network, model: ReliabilityModel, years: float) -> Durability:
     """Return the durability of groups that share nodes and racks, within `years` years.
 
     Losses that nodes and racks alone cause happen to all groups on the same nodes at once, so that they count once. All
@@ -78,10 +78,10 @@ def _rate(found: Durability) -> float:
 
 def _different(network: Network, redundancy: Redundancy, kind: str) -> int:
     """Return the number of different sets of nodes, or of racks, on which the groups have their disks."""
-    places, disks = network.racks if kind == "rack" else network.nodes, redundancy.disks
+    domains, disks = network.racks if kind == "rack" else network.nodes, redundancy.disks
     return len(
         {
-            frozenset((group * disks + disk) % network.nodes % places for disk in range(min(disks, network.nodes)))
+            frozenset((group * disks + disk) % network.nodes % domains for disk in range(min(disks, network.nodes)))
             for group in range(redundancy.groups)
         }
     )

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from storagekit.drive import Arm, Drive, Mixed, RateServer, SeekTable, ideal_drive, load_drive
-from storagekit.drive.mixed import OfKind, Places
-from storagekit.drive.picked import Picked, PickedTable, Starts, picked_seek
+from storagekit.drive.mixed import Locations, OfKind
+from storagekit.drive.selected import Selected, SelectedTable, Starts, selected_seek
 
 ROWS, RUNS = 4, 3
 # the longest time step in seconds, as in the engine
@@ -177,8 +177,8 @@ def test_addresses_of_64_bits_are_located_on_the_host():
 )
 def test_drives_that_are_computed_together(drives, together):
     mixed, one = Mixed(drives, (0, 1)), jnp.ones((1, 1), jnp.int32)
-    assert type(mixed.locate(one, one)) is (Starts if together else Places)
-    assert type(mixed.mechanics_of(one)) is (Picked if together else OfKind)
+    assert type(mixed.locate(one, one)) is (Starts if together else Locations)
+    assert type(mixed.mechanics_of(one)) is (Selected if together else OfKind)
 
 
 def test_curves_of_several_lengths():
@@ -186,6 +186,6 @@ def test_curves_of_several_lengths():
     curves = [SeekTable(np.array(times)) for times in ([0.0, 1.0, 4.0, 2.0], [0.0, 3.0], [0.0])]
     distance = jnp.arange(6, dtype=jnp.int32)
     for kind, curve in enumerate(curves):
-        found = picked_seek(jnp.full((6,), kind, jnp.int32), curves)
-        assert type(found) is PickedTable
+        found = selected_seek(jnp.full((6,), kind, jnp.int32), curves)
+        assert type(found) is SelectedTable
         np.testing.assert_array_equal(found(distance), curve(distance))

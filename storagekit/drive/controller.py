@@ -1,4 +1,4 @@
-"""Measured parameters of a drive's electronics: the overheads of the controller, the bus, and the buffer.
+"""Measured parameters of the controller of a drive: its overheads, the bus, and the buffer.
 
 The parameters are defined as in DiskSim 4.0. The values come from those drive files that contain these parameters.
 `Drive` describes arm and platter.
@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
 from storagekit.core.validation import Validator, flag, instance_of, shown, validate
-from storagekit.drive.disksim_file import disksim_electronics, is_disksim
+from storagekit.drive.disksim_file import disksim_controller, is_disksim
 from storagekit.drive.fields import FieldRule, checked, field
 from storagekit.drive.library import drive_name, drive_path, file_facts
 
@@ -164,7 +164,7 @@ class Buffer(NamedTuple):
     discards_read: bool = False
 
 
-class Electronics(NamedTuple):
+class DriveController(NamedTuple):
     """Parameters of the controller, the bus and the buffer of a drive.
 
     Parameters
@@ -186,7 +186,7 @@ class Electronics(NamedTuple):
 
 
 @validate
-def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
+def load_controller(name: Annotated[str | Path, drive_name]) -> DriveController:
     """Return the parameters of controller, bus and buffer of a drive.
 
     Parameters
@@ -196,7 +196,7 @@ def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
 
     Returns
     -------
-    Electronics
+    DriveController
         The parameters.
 
     Raises
@@ -206,12 +206,12 @@ def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
 
     Examples
     --------
-    >>> from storagekit.drive import load_electronics
-    >>> atlas = load_electronics("atlas10k")
+    >>> from storagekit.drive import load_controller
+    >>> atlas = load_controller("atlas10k")
     >>> atlas.buffer.segments, atlas.buffer.sectors, f"{atlas.bus.read * 1e3:.3f} ms a sector"
     (10, 374, '0.099 ms a sector')
     """
-    known = known_electronics(name)
+    known = known_controller(name)
     if known is None:
         raise InputError(
             f"drive {str(name)!r}: its controller, bus and buffer are unknown; give a drive whose file has these "
@@ -221,7 +221,7 @@ def load_electronics(name: Annotated[str | Path, drive_name]) -> Electronics:
 
 
 @validate
-def known_electronics(name: Annotated[str | Path, drive_name]) -> Electronics | None:
+def known_controller(name: Annotated[str | Path, drive_name]) -> DriveController | None:
     """Return the parameters of controller, bus and buffer of a drive, or None if its file has no such parameters.
 
     Parameters
@@ -231,7 +231,7 @@ def known_electronics(name: Annotated[str | Path, drive_name]) -> Electronics | 
 
     Returns
     -------
-    Electronics or None
+    DriveController or None
         The parameters, with times in seconds.
 
     Raises
@@ -240,14 +240,14 @@ def known_electronics(name: Annotated[str | Path, drive_name]) -> Electronics | 
         If there is no such drive, or if a parameter is impossible.
     """
     path = drive_path(name)
-    facts = disksim_electronics(path) if is_disksim(path) else file_facts(path).get("electronics")
+    facts = disksim_controller(path) if is_disksim(path) else file_facts(path).get("controller")
     if not isinstance(facts, dict | None):
-        raise InputError(f"drive file {path}: field 'electronics' is {shown(facts)}; it must be an object")
-    return None if facts is None else electronics(facts, str(path))
+        raise InputError(f"drive file {path}: field 'controller' is {shown(facts)}; it must be an object")
+    return None if facts is None else controller(facts, str(path))
 
 
-def electronics(facts: dict[str, Any], source: str) -> Electronics:
-    """Return the electronics from the field `electronics` of a drive file.
+def controller(facts: dict[str, Any], source: str) -> DriveController:
+    """Return the controller from the field `controller` of a drive file.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
 
     Returns
     -------
-    Electronics
+    DriveController
         The parameters, with times in seconds.
 
     Raises
@@ -269,12 +269,12 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
     groups = ("overheads", "bus", "buffer", "extra_disconnect")
     for group in sorted(facts.keys() - set(groups), key=str):
         raise InputError(
-            f"drive file {source}: electronics: group {group!r} is unknown; give one of {', '.join(groups)}"
+            f"drive file {source}: controller: group {group!r} is unknown; give one of {', '.join(groups)}"
         )
 
     def of(kind: Any, group: str) -> Any:
-        where = f"drive file {source}: electronics: {group}"
-        given = field(facts, group, f"drive file {source}: electronics")
+        where = f"drive file {source}: controller: {group}"
+        given = field(facts, group, f"drive file {source}: controller")
         if not isinstance(given, dict):
             raise InputError(f"{where} is {shown(given)}; it must be an object")
         known = {_written(name, one): (name, one) for name, one in kind.__annotations__.items()}
@@ -291,21 +291,21 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
         )
 
     extra = of(ExtraDisconnect, "extra_disconnect") if "extra_disconnect" in facts else None
-    return Electronics(of(Overheads, "overheads"), of(Bus, "bus"), of(Buffer, "buffer"), extra)
+    return DriveController(of(Overheads, "overheads"), of(Bus, "bus"), of(Buffer, "buffer"), extra)
 
 
-def require_possible(known: Electronics) -> None:
-    """Raise InputError if a parameter of a drive's electronics is impossible."""
-    instance_of(Electronics, 'the electronics of a drive, such as sk.drive.load_electronics("atlas10k")')(
-        "electronics", known
+def require_possible(known: DriveController) -> None:
+    """Raise InputError if a parameter of a drive's controller is impossible."""
+    instance_of(DriveController, 'the controller of a drive, such as sk.drive.load_controller("atlas10k")')(
+        "controller", known
     )
     for group, kind in {"overheads": Overheads, "bus": Bus, "buffer": Buffer, "extra": ExtraDisconnect}.items():
         given = getattr(known, group)
         if group == "extra" and given is None:
             continue
-        instance_of(kind, f"a storagekit.drive.electronics.{kind.__name__}(...)")(f"electronics: {group}", given)
+        instance_of(kind, f"a storagekit.drive.controller.{kind.__name__}(...)")(f"controller: {group}", given)
         for name, one in kind.__annotations__.items():
-            label, value = f"electronics: {group}: {name}", getattr(given, name)
+            label, value = f"controller: {group}: {name}", getattr(given, name)
             if isinstance(value, list | tuple):
                 raise InputError(f"{label} {shown(value)}: give a number, or an array with one number for each run")
             _possible(name, one)(label, value)
@@ -324,12 +324,12 @@ def _possible(name: str, kind: type) -> Callable[[str, Any], Any]:
     return Validator(rule.least * unit, rule.most * unit, "s" if timed else "", whole=rule.kind is int, many=several)
 
 
-def electronics_facts(known: Electronics) -> dict[str, Any]:
-    """Return the field `electronics` of a drive file. This is the inverse of the function `electronics`.
+def controller_facts(known: DriveController) -> dict[str, Any]:
+    """Return the field `controller` of a drive file. This is the inverse of the function `controller`.
 
     Parameters
     ----------
-    known : Electronics
+    known : DriveController
         The parameters, with times in seconds.
 
     Returns
@@ -342,7 +342,7 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
         "extra_disconnect" if name == "extra" else name: group for name, group in known._asdict().items() if group
     }
 
-    def told(group: Any) -> dict[str, Any]:
+    def facts(group: Any) -> dict[str, Any]:
         kinds, usual = group.__annotations__, group._field_defaults
         return {
             _written(name, kinds[name]): value / MS if _timed(name, kinds[name]) else value
@@ -350,7 +350,7 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
             if name not in usual or value != usual[name]
         }
 
-    return {name: told(group) for name, group in groups.items()}
+    return {name: facts(group) for name, group in groups.items()}
 
 
 # Limits of a buffer's parameters: counts far above the counts of any drive (4,096 segments, 8 GB), the highest
