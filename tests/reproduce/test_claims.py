@@ -14,7 +14,7 @@ def by_id(paper: str):
 
 
 def test_five_papers_are_included():
-    assert papers() == ["ars", "dsfq", "dsptf", "srarray", "swift"]
+    assert papers() == ["ars", "dsfq", "dsptf", "since", "srarray", "swift"]
 
 
 def test_mapping_becomes_a_row_per_key():
@@ -48,7 +48,7 @@ def test_range_stays_one_claim():
     assert by_id("swift")["swift.table1.utilization"].expected == (0.77, 0.80)
 
 
-@pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "srarray", "swift"])
+@pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "since", "srarray", "swift"])
 def test_every_claim_of_the_file_is_loaded_and_every_list_has_its_kind(paper):
     page = yaml.safe_load(data_path("claims", f"{paper}.yaml").read_text())
     entries = [c for exhibit in page["exhibits"] for c in exhibit.get("claims", ())]
@@ -74,7 +74,7 @@ def test_exhibits_keep_the_papers_order():
 
 
 def test_an_unknown_paper_raises_with_the_known_papers():
-    assert_refused(lambda: load_exhibits("nope"), r"'nope'.*ars, dsfq, dsptf, srarray, swift")
+    assert_refused(lambda: load_exhibits("nope"), r"'nope'.*ars, dsfq, dsptf, since, srarray, swift")
 
 
 @pytest.mark.parametrize(

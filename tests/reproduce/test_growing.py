@@ -134,7 +134,7 @@ def test_exhibits_are_counted_and_the_headline_is_found(write, notebooks):
     assert progress.has_headline(path)
 
 
-@pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "srarray", "swift"])
+@pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "since", "srarray", "swift"])
 def test_every_paper_shows_its_headline_early(paper):
     from storagekit.core.resources import reproduction_path
 

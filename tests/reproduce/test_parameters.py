@@ -99,7 +99,7 @@ def test_a_parameter_that_no_notebook_has_raises(name, notebooks, message):
         takers([name], notebooks)
 
 
-@pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "srarray", "swift"])
+@pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "since", "srarray", "swift"])
 def test_every_parameter_of_a_reproduction_takes_another_value(paper):
     """The value is given as text on a command line, and as papermill writes it into a cell."""
     defaults = read_parameters(reproduction_path(paper))

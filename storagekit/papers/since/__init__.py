@@ -1,0 +1,21 @@
+"""What came after the five papers: later protocols on the same engine, with the same random requests.
+
+`selection` compares policies that select a replica: with exact results for servers, and with one another on disks. The
+function in `draw` that charts an exhibit has the name of the exhibit.
+"""
+
+from typing import TYPE_CHECKING
+
+from storagekit.core.lazy_loading import loader
+from storagekit.papers.since.selection import effort as effort
+from storagekit.papers.since.selection import floors as floors
+from storagekit.papers.since.selection import floors_findings as floors_findings
+from storagekit.papers.since.selection import mean_fields as mean_fields
+from storagekit.papers.since.selection import mean_fields_findings as mean_fields_findings
+from storagekit.papers.since.selection import tails as tails
+from storagekit.papers.since.selection import tails_findings as tails_findings
+
+if TYPE_CHECKING:
+    from storagekit.papers.since import draw as draw
+
+__getattr__, __dir__ = loader(__name__, ("draw",))

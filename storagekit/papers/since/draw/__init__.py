@@ -1,0 +1,5 @@
+"""Charts of the exhibits of later protocols."""
+
+from storagekit.papers.since.draw.selection import floors as floors
+from storagekit.papers.since.draw.selection import mean_fields as mean_fields
+from storagekit.papers.since.draw.selection import tails as tails

@@ -1,0 +1,369 @@
+"""Policies that select a replica: the power of two choices, memory, join-idle-queue, hedged and tied requests.
+
+Servers with exponential service times have exact results. Disks have none, and D-SPTF and ARS, which know the service times
+of disks, are beside the later policies.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from storagekit.core.units import MS, US
+from storagekit.dispatch import (
+    ARS,
+    DSPTF,
+    AbstractDispatch,
+    DispatchSwitch,
+    Hashing,
+    Hedged,
+    JoinIdleQueue,
+    Redundant,
+    ShortestQueue,
+    ShortestQueueWithMemory,
+)
+from storagekit.drive import RateServer, load_drive
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, Slowdown
+from storagekit.papers.claim_table import ClaimTable
+from storagekit.papers.effort import Effort, of_profile
+from storagekit.papers.measurement import Measurement, with_interval
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import interval, ratio, sweep
+from storagekit.workload import ExponentialSize, PoissonArrivals, RandomRequests, RecordedArrivals, Requests
+
+QUICK = Effort(seeds=4, requests=3_000)
+# Mean service time of a server, seconds. Sizes are whole sectors; with a mean of 20,000 sectors the rounding is negligible.
+SERVICE, SECTORS = 10 * MS, 20_000
+SERVERS = 32
+# Requests of a run on servers, as a multiple of those on disks.
+_LONGER = 6
+ON_SERVERS: dict[str, AbstractDispatch] = {
+    "two choices": ShortestQueue(2),
+    "memory": ShortestQueueWithMemory(1, 1),
+    "tied": Redundant(2),
+    "idle queues, random": JoinIdleQueue(4, 1),
+    "idle queues, shorter of two": JoinIdleQueue(4, 2),
+    "one queue": DSPTF(0.0),
+}
+FLOORS = ClaimTable("since.floors.servers_{servers}[{load}]", servers=(4, 10), load=(0.7, 0.9))
+FIELDS = ClaimTable(
+    "since.mean_fields.{policy}[{load}]",
+    policy={"two_choices": "two choices", "memory": "memory", "tied": "tied"},
+    load=(0.5, 0.7),
+)
+BRICKS = 8
+# Delay of a hedged read, about the 95% quantile of the response time of "hashing" at the lowest load.
+HEDGE = 25 * MS
+ON_DISKS: dict[str, AbstractDispatch] = {
+    "D-SPTF": DSPTF(50 * US),
+    "Two choices": ShortestQueue(2),
+    "Memory": ShortestQueueWithMemory(1, 1),
+    "Idle queues": JoinIdleQueue(2, 2),
+    "Hedged": Hedged(HEDGE),
+    "Tied": Redundant(2),
+    "ARS": ARS(shared=True, clients=1),
+    "Hashing": Hashing(),
+}
+LATER = ("Two choices", "Memory", "Idle queues", "Hedged", "Tied")
+# Speeds of the bricks under each condition.
+_ALIKE = (1.0,) * BRICKS
+CONDITIONS = {
+    "equal bricks": _ALIKE,
+    "two kinds": (1.0,) * 4 + (0.5,) * 4,
+    "a slow brick": (0.25,) + (1.0,) * 7,
+    "bursts": _ALIKE,
+    "popular data": _ALIKE,
+}
+# Load: requests a second as a share of those that all bricks could serve in order of arrival, with this service time.
+LOADS, DISK_SERVICE = (0.3, 0.5, 0.7), 8.6 * MS
+# Bursts: rates as multiples of the mean, which alternate after this number of requests.
+BURSTS, _PHASE = (0.4, 1.6), 100
+# Popular data: exponent of Zipf's law, and number of objects of 4 KB.
+ZIPF, OBJECTS, BLOCK = 1.0, 100_000, 8
+
+
+def effort(profile: str, first_seed: int = 0) -> Effort:
+    """Return the number and length of the runs for a profile, "quick" or "full".
+
+    Parameters
+    ----------
+    profile : str
+        "quick" or "full".
+    first_seed : int
+        The first of the seeds, by default 0.
+
+    Returns
+    -------
+    Effort
+        Number and length of the runs.
+
+    Raises
+    ------
+    InputError
+        If the profile is unknown.
+    """
+    return of_profile(profile, {"quick": QUICK, "full": Effort(seeds=16, requests=20_000)}, first_seed)
+
+
+def _servers(policy: str, load: float, servers: int) -> Scenario:
+    drive = RateServer(SECTORS / SERVICE, capacity=2**28)
+    dispatch = DispatchSwitch(tuple(ON_SERVERS.values()), list(ON_SERVERS).index(policy))
+    system = System(drive, Replicas(servers), dispatch, FCFS(), slots=256, drives=SERVERS)
+    return Scenario(
+        system, PoissonArrivals(RandomRequests(ExponentialSize(SECTORS * 512.0), 1.0), servers * load / SERVICE)
+    )
+
+
+def _normalized(effort: Effort, axes: dict[str, Sequence]) -> xr.Dataset:
+    length = {"requests": _LONGER * effort.requests, "warm_up": effort.requests}
+    data = sweep(_servers, axes, seeds=effort.seed_list, allow_blocked=True, **length)
+    data["normalized"] = data.response / SERVICE
+    data.normalized.attrs = {"units": "1", "long_name": "mean response time divided by the mean service time"}
+    return data
+
+
+def mean_fields(
+    effort: Effort = QUICK, *, policy: Sequence[str] = tuple(ON_SERVERS)[:-1], load: Sequence[float] = (0.5, 0.7, 0.9)
+) -> xr.Dataset:
+    """Return the mean response time of 32 servers under several policies.
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    policy : sequence of str
+        Names of `ON_SERVERS`.
+    load : sequence of float
+        Utilizations of the servers.
+
+    Returns
+    -------
+    Dataset
+        `normalized`, the mean response time in mean service times, and further measures over `policy`, `load` and `seed`.
+
+    Notes
+    -----
+    The exact results are limits for many servers. With 32 servers, response times are longer by a few percent, and by more at
+    a high load. Requests have exponential sizes, and both copies of a tied request have the same size. A tied request is
+    withdrawn from the other server when it starts, without a delay.
+    """
+    return _normalized(effort, {"policy": policy, "load": load, "servers": [SERVERS]}).squeeze("servers", drop=True)
+
+
+def floors(
+    effort: Effort = QUICK, *, servers: Sequence[int] = (4, 10), load: Sequence[float] = (0.7, 0.9)
+) -> xr.Dataset:
+    """Return the mean response time of servers with one common queue, the minimum for every policy.
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    servers : sequence of int
+        Numbers of servers.
+    load : sequence of float
+        Utilizations of the servers.
+
+    Returns
+    -------
+    Dataset
+        `normalized` and further measures over `servers`, `load` and `seed`.
+
+    Notes
+    -----
+    With D-SPTF and messages that take no time, an idle server claims the oldest waiting request, as in one common queue.
+    """
+    axes = {"policy": ["one queue"], "load": load, "servers": servers}
+    return _normalized(effort, axes).squeeze("policy", drop=True)
+
+
+class _Stream(NamedTuple):
+    gap: NDArray
+    sector: NDArray
+
+
+def _stream(condition: str, seed: int, count: int, capacity: int) -> _Stream:
+    """Return the gaps of requests, with a mean of 1, and their addresses."""
+    random = np.random.default_rng([seed, list(CONDITIONS).index(condition)])
+    gap = random.exponential(size=count)
+    if condition == "bursts":
+        rate = np.asarray(BURSTS)[(np.arange(count) // _PHASE) % 2]
+        gap = gap / rate / np.mean(1 / np.asarray(BURSTS))
+    blocks = capacity // BLOCK
+    if condition != "popular data":
+        return _Stream(gap, random.integers(0, blocks, count) * BLOCK)
+    share = np.cumsum(1 / np.arange(1, OBJECTS + 1) ** ZIPF)
+    rank = np.searchsorted(share, random.random(count) * share[-1])
+    return _Stream(gap, random.permutation(blocks)[:OBJECTS][rank] * BLOCK)
+
+
+def _disks(policy: str, condition: str, load: float, run: int, requests: int) -> Scenario:
+    drive, speeds = load_drive("atlas10k"), CONDITIONS[condition]
+    # a run that ends at a number of completions needs some more arrivals
+    count = requests + 256
+    stream = _stream(condition, run, count, int(drive.capacity))
+    random = np.random.default_rng([run, len(CONDITIONS)])
+    bits = (stream.sector.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+    arrivals = RecordedArrivals(
+        Requests(
+            number=np.arange(count, dtype=np.int32),
+            sector=stream.sector.astype(np.int32),
+            sectors=np.full(count, BLOCK, np.int32),
+            read=np.ones(count, bool),
+            receiving=random.integers(0, 2**32, count, np.uint32),
+            address_hash=bits.astype(np.uint32),
+            asynchronous=np.zeros(count, bool),
+            stream=np.zeros(count, np.int32),
+            client=np.zeros(count, np.int32),
+        ),
+        np.append(stream.gap[:-1], np.inf).astype(np.float32),
+        scale=load * sum(speeds) / DISK_SERVICE,
+    )
+    slow = FaultSchedule(*(Slowdown(brick, speed) for brick, speed in enumerate(speeds)))
+    dispatch = DispatchSwitch(tuple(ON_DISKS.values()), list(ON_DISKS).index(policy))
+    return Scenario(System(drive, Replicas(BRICKS), dispatch, SATF(), faults=slow, slots=128), arrivals)
+
+
+def tails(
+    effort: Effort = QUICK,
+    *,
+    policy: Sequence[str] = tuple(ON_DISKS),
+    condition: Sequence[str] = tuple(CONDITIONS),
+    load: Sequence[float] = LOADS,
+) -> xr.Dataset:
+    """Return the response times of eight bricks with copies of all data, by policy, condition and load.
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    policy : sequence of str
+        Names of `ON_DISKS`.
+    condition : sequence of str
+        Names of `CONDITIONS`.
+    load : sequence of float
+        Requests a second, as a share of those that all bricks could serve in order of arrival.
+
+    Returns
+    -------
+    Dataset
+        `response`, `p99` and further measures over `policy`, `condition`, `load` and `seed`.
+
+    Notes
+    -----
+    Clients read blocks of 4 KB at random. Each seed has its own requests, which are the same for all policies. A brick
+    serves its waiting reads in the order of the shortest positioning time. Where a policy overloads a brick, the response
+    times depend on the length of the run.
+    """
+    runs = effort.seed_list
+    axes = {"policy": policy, "condition": condition, "load": load, "run": runs}
+
+    def build(policy: str, condition: str, load: float, run: int) -> Scenario:
+        return _disks(policy, condition, load, run, effort.requests)
+
+    length = {"requests": effort.requests, "warm_up": effort.requests // 5}
+    data = sweep(build, axes, seeds=[effort.first_seed], allow_blocked=True, **length)
+    attributes = data.attrs | {"seeds": runs}
+    data = data.isel(seed=0, drop=True).rename(run="seed").assign_attrs(attributes)
+    data["p99"] = data.response_quantile.sel(quantile=0.99, drop=True)
+    data.p99.attrs = {"units": "s", "long_name": "99% quantile of the response time"}
+    return data
+
+
+def mean_fields_findings(data: xr.Dataset) -> list[Measurement]:
+    """Return the findings on the mean response times of many servers.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `mean_fields`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `since.mean_fields`.
+    """
+    rows = interval(data).normalized
+    note = f"The simulation has {SERVERS} servers, the exact value is a limit for many."
+    found = [
+        with_interval(claim, rows.sel(policy=policy, load=load), note) for claim, (policy, load) in FIELDS.within(data)
+    ]
+    means = data.normalized.mean("seed")
+    random, shorter, choices = (
+        means.sel(policy=name) for name in ("idle queues, random", "idle queues, shorter of two", "two choices")
+    )
+    low = means["load"] <= 0.7
+    overhead = float(((choices - 1) / (shorter - 1)).where(low).max())
+    return [
+        *found,
+        Measurement("since.mean_fields.shorter_idle_queue", bool((shorter <= random).all())),
+        Measurement(
+            "since.mean_fields.idle_queue_overhead",
+            overhead,
+            holds=bool((shorter < choices).where(low, other=True).all()),
+            note="The number is the largest ratio of the waiting times of two choices and of join-idle-queue.",
+        ),
+        Measurement("since.mean_fields.memory_alone", bool((means.sel(policy="memory") > choices).all()), note=note),
+    ]
+
+
+def floors_findings(data: xr.Dataset) -> list[Measurement]:
+    """Return the findings on servers with one common queue.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `floors`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `since.floors`.
+    """
+    rows = interval(data).normalized
+    return [
+        with_interval(claim, rows.sel(servers=servers, load=load)) for claim, (servers, load) in FLOORS.within(data)
+    ]
+
+
+def tails_findings(data: xr.Dataset) -> list[Measurement]:
+    """Return the findings on the response times of disks.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `tails` with all policies and conditions.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `since.tails`.
+    """
+    means = data.p99.mean("seed")
+    lightest = {"condition": "equal bricks", "load": float(data["load"].min())}
+    tied = ratio(data.p99.sel(policy="Tied", **lightest), data.p99.sel(policy="Hashing", **lightest))
+    later, ours = means.sel(policy=list(LATER)), means.sel(policy="D-SPTF")
+    gain = float((later.min("policy") / ours).min())
+    slow = means.sel(condition="a slow brick")
+    blind = slow.sel(policy=["Hashing", "Idle queues"]).max("policy") / slow.sel(policy=["Two choices", "Tied"]).min(
+        "policy"
+    )
+    return [
+        with_interval("since.tails.tied", tied, holds=bool(float(tied.sel(statistic="high")) < 1)),
+        Measurement(
+            "since.tails.dsptf",
+            gain,
+            holds=gain > 1,
+            note="The number is the smallest ratio of the 99% quantiles: the best of the later policies over D-SPTF.",
+        ),
+        Measurement(
+            "since.tails.slow_brick",
+            float(blind.max()),
+            holds=bool((blind > 1).all()),
+            note="The number is the largest ratio of the 99% quantiles.",
+        ),
+    ]
