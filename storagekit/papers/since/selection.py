@@ -4,7 +4,7 @@ Servers with exponential service times have exact results. Disks have none, and 
 of disks, are beside the later policies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,19 +35,18 @@ from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import interval, ratio, sweep
 from storagekit.workload import ExponentialSize, PoissonArrivals, RandomRequests, RecordedArrivals, Requests
 
-QUICK = Effort(seeds=4, requests=3_000)
+QUICK = Effort(seeds=4, requests=2_000)
 # Mean service time of a server, seconds. Sizes are whole sectors; with a mean of 20,000 sectors the rounding is negligible.
 SERVICE, SECTORS = 10 * MS, 20_000
 SERVERS = 32
 # Requests of a run on servers, as a multiple of those on disks.
-_LONGER = 6
+_LONGER = 9
 ON_SERVERS: dict[str, AbstractDispatch] = {
     "two choices": ShortestQueue(2),
     "memory": ShortestQueueWithMemory(1, 1),
     "tied": Redundant(2),
     "idle queues, random": JoinIdleQueue(4, 1),
     "idle queues, shorter of two": JoinIdleQueue(4, 2),
-    "one queue": DSPTF(0.0),
 }
 FLOORS = ClaimTable("since.floors.servers_{servers}[{load}]", servers=(4, 10), load=(0.7, 0.9))
 FIELDS = ClaimTable(
@@ -78,6 +77,8 @@ CONDITIONS = {
     "bursts": _ALIKE,
     "popular data": _ALIKE,
 }
+# Conditions with requests of their own.
+_STREAMS = ("bursts", "popular data")
 # Load: requests a second as a share of those that all bricks could serve in order of arrival, with this service time.
 LOADS, DISK_SERVICE = (0.3, 0.5, 0.7), 8.6 * MS
 # Bursts: rates as multiples of the mean, which alternate after this number of requests.
@@ -109,25 +110,25 @@ def effort(profile: str, first_seed: int = 0) -> Effort:
     return of_profile(profile, {"quick": QUICK, "full": Effort(seeds=16, requests=20_000)}, first_seed)
 
 
-def _servers(policy: str, load: float, servers: int) -> Scenario:
+def _servers(dispatch: AbstractDispatch, load: float, servers: int, most: int) -> Scenario:
+    """Return servers with exponential service. most: the largest number of servers of the scenarios of one program."""
     drive = RateServer(SECTORS / SERVICE, capacity=2**28)
-    dispatch = DispatchSwitch(tuple(ON_SERVERS.values()), list(ON_SERVERS).index(policy))
-    system = System(drive, Replicas(servers), dispatch, FCFS(), slots=256, drives=SERVERS)
+    system = System(drive, Replicas(servers), dispatch, FCFS(), slots=8 * most, drives=most)
     return Scenario(
         system, PoissonArrivals(RandomRequests(ExponentialSize(SECTORS * 512.0), 1.0), servers * load / SERVICE)
     )
 
 
-def _normalized(effort: Effort, axes: dict[str, Sequence]) -> xr.Dataset:
+def _normalized(effort: Effort, build: Callable[..., Scenario], axes: dict[str, Sequence]) -> xr.Dataset:
     length = {"requests": _LONGER * effort.requests, "warm_up": effort.requests}
-    data = sweep(_servers, axes, seeds=effort.seed_list, allow_blocked=True, **length)
+    data = sweep(build, axes, seeds=effort.seed_list, allow_blocked=True, **length)
     data["normalized"] = data.response / SERVICE
     data.normalized.attrs = {"units": "1", "long_name": "mean response time divided by the mean service time"}
     return data
 
 
 def mean_fields(
-    effort: Effort = QUICK, *, policy: Sequence[str] = tuple(ON_SERVERS)[:-1], load: Sequence[float] = (0.5, 0.7, 0.9)
+    effort: Effort = QUICK, *, policy: Sequence[str] = tuple(ON_SERVERS), load: Sequence[float] = (0.5, 0.7, 0.9)
 ) -> xr.Dataset:
     """Return the mean response time of 32 servers under several policies.
 
@@ -151,7 +152,12 @@ def mean_fields(
     a high load. Requests have exponential sizes, and both copies of a tied request have the same size. A tied request is
     withdrawn from the other server when it starts, without a delay.
     """
-    return _normalized(effort, {"policy": policy, "load": load, "servers": [SERVERS]}).squeeze("servers", drop=True)
+
+    def build(policy: str, load: float) -> Scenario:
+        dispatch = DispatchSwitch(tuple(ON_SERVERS.values()), list(ON_SERVERS).index(policy))
+        return _servers(dispatch, load, SERVERS, SERVERS)
+
+    return _normalized(effort, build, {"policy": policy, "load": load})
 
 
 def floors(
@@ -177,8 +183,11 @@ def floors(
     -----
     With D-SPTF and messages that take no time, an idle server claims the oldest waiting request, as in one common queue.
     """
-    axes = {"policy": ["one queue"], "load": load, "servers": servers}
-    return _normalized(effort, axes).squeeze("policy", drop=True)
+
+    def build(servers: int, load: float) -> Scenario:
+        return _servers(DSPTF(0.0), load, servers, 16)
+
+    return _normalized(effort, build, {"servers": servers, "load": load})
 
 
 class _Stream(NamedTuple):
@@ -187,8 +196,11 @@ class _Stream(NamedTuple):
 
 
 def _stream(condition: str, seed: int, count: int, capacity: int) -> _Stream:
-    """Return the gaps of requests, with a mean of 1, and their addresses."""
-    random = np.random.default_rng([seed, list(CONDITIONS).index(condition)])
+    """Return the gaps of requests, with a mean of 1, and their addresses.
+
+    Conditions that differ only in the speeds of the bricks have the same requests, so that their runs share batches.
+    """
+    random = np.random.default_rng([seed, _STREAMS.index(condition) + 1 if condition in _STREAMS else 0])
     gap = random.exponential(size=count)
     if condition == "bursts":
         rate = np.asarray(BURSTS)[(np.arange(count) // _PHASE) % 2]
@@ -206,7 +218,7 @@ def _disks(policy: str, condition: str, load: float, run: int, requests: int) ->
     # a run that ends at a number of completions needs some more arrivals
     count = requests + 256
     stream = _stream(condition, run, count, int(drive.capacity))
-    random = np.random.default_rng([run, len(CONDITIONS)])
+    random = np.random.default_rng([run, len(_STREAMS) + 1])
     bits = (stream.sector.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
     arrivals = RecordedArrivals(
         Requests(
@@ -225,7 +237,7 @@ def _disks(policy: str, condition: str, load: float, run: int, requests: int) ->
     )
     slow = FaultSchedule(*(Slowdown(brick, speed) for brick, speed in enumerate(speeds)))
     dispatch = DispatchSwitch(tuple(ON_DISKS.values()), list(ON_DISKS).index(policy))
-    return Scenario(System(drive, Replicas(BRICKS), dispatch, SATF(), faults=slow, slots=128), arrivals)
+    return Scenario(System(drive, Replicas(BRICKS), dispatch, SATF(), faults=slow, slots=64), arrivals)
 
 
 def tails(
