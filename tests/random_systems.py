@@ -69,7 +69,7 @@ from storagekit.placement import (
     Volume,
     Volumes,
 )
-from storagekit.queue import AbstractQueue, Depth, FairQueue, Unlimited
+from storagekit.queue import AbstractQueue, Depth, FairQueue, MClock, OneCoordinator, Unlimited
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, AbstractSchedule, ScheduleSwitch
 from storagekit.workload import (
     AbstractArrivals,
@@ -197,6 +197,18 @@ def _recorded(draws: Draws, depth: int | None = None) -> AbstractArrivals:
     return replace(arrivals, clients=draws.form.choice([False, True]))
 
 
+def _mclock(draws: Draws) -> AbstractQueue:
+    """Limits that hold some parts back, or none, and rates at each brick or over all bricks."""
+    weights, limit = (
+        (draws.number.uniform(0.5, 2), draws.number.choice([0.0, 1.0])),
+        draws.number.choice([30.0, math.inf]),
+    )
+    coordinators = OneCoordinator() if draws.form.random() < 0.5 else None
+    return MClock(
+        draws.number.choice([1, 3]), weights, (0.0, 20.0), (math.inf, limit), (2, 0), coordinators=coordinators
+    )
+
+
 def _recorded_lru(draws: Draws) -> AbstractCache:
     distances = np.random.default_rng(draws.form.randrange(2**31)).integers(0, 500, RECORDED)
     return RecordedLRU(distances.astype(np.int32), draws.number.choice([0.0, 1e6]), 0.1e-3)
@@ -280,6 +292,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "FairQueue": lambda draws: FairQueue(
             draws.number.choice([1, 3]), tuple(draws.number.uniform(0.5, 2) for _ in range(2))
         ),
+        "MClock": _mclock,
     },
     AbstractCache: {
         "NoCache": lambda draws: NoCache(),

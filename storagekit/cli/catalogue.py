@@ -101,7 +101,7 @@ WRITES = Choices(
     },
 )
 # the requests that a brick issues to its drives, and the delays of a fair queue
-QUEUES = Choices("queue", {"unlimited": "Unlimited", "depth": "Depth", "fair": "FairQueue"})
+QUEUES = Choices("queue", {"unlimited": "Unlimited", "depth": "Depth", "fair": "FairQueue", "mclock": "MClock"})
 DELAYS = Choices("queue", {"single": "Single", "total": "Total", "hybrid": "Hybrid", "minimum-only": "MinimumOnly"})
 SYNTHETIC_TRACES = ("CELLO_BASE", "CELLO_DISK6", "TPCC", "SAP", "CELLO2002", "WEBSEARCH", "FINANCIAL")
 

@@ -10,7 +10,7 @@ from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, first_min, first_true, min_row, pick, pick_tree, row_index
 from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
-from storagekit.engine.state import NO_REQUEST, Slots, State, notify
+from storagekit.engine.state import NO_REQUEST, Slots, State, next_times, notify
 from storagekit.engine.system import Scenario
 from storagekit.workload import Requests
 
@@ -246,7 +246,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     free_time = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
     free_time = jnp.where((row == coming.leaving) & coming.vacates, coming.completion, free_time)
     slot, entry = _opening(free_time, coming.arrival)
-    horizon = min_row(state.drives.wake)
+    horizon = min_row(next_times(scenario, state))
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     due = (coming.completion <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.completion)
     leaves = arrivals.leaves(admitted, due, state.arrived + state.gap)

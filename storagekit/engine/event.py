@@ -15,7 +15,7 @@ from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Incoming, admissible, enter
 from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
-from storagekit.engine.state import COMPONENTS, NO_REQUEST, State, issue, mechanics, queued_streams
+from storagekit.engine.state import COMPONENTS, NO_REQUEST, State, issue, mechanics, next_times, queued_streams
 from storagekit.engine.system import Scenario
 
 # longest pause, seconds: float32 is precise to 4 ns up to this time
@@ -123,18 +123,21 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     # if several outages begin with one request, each outage is processed in its own event
     state, lost = fail(scenario, state, jnp.where(passage.admitted, passage.entered, state.arrived))
     waited = queued_streams(scenario, state)
-    which, time = first_min(state.drives.wake)
+    wake, times = state.drives.wake, next_times(scenario, state)
+    which, time = first_min(times)
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause the time first advances to the arrival, so that later times are computed from there
     pause = passage.admitted & (state.arrived > PAUSE)
     chooses = jnp.isfinite(time) & ~first_in_line & ~pause & ~_completion_first(scenario, state, time)
     elapsed = jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0))
     state = elapse(scenario, state, elapsed)
-    chooser = (row_index(scenario.system.drives, time) == which) & chooses
+    acts = (row_index(scenario.system.drives, time) == which) & chooses
+    # the queue of a brick may act although no drive has become free
+    chooser = acts if times is wake else acts & (wake <= time)
     served = chooser & state.drives.planned
     certain, access = any_row(served), _access(state, which, served)
     state = finish(scenario, settle(state, served), which, certain)
-    state = issue(scenario, state, chooser, state.drives.planned & ~chooser, which)
+    state = issue(scenario, state, acts, state.drives.planned & ~chooser, which)
     state, choice = choose(scenario, state, which, chooser)
     return state, Report(
         elapsed=elapsed,

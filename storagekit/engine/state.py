@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.component.events import CompletionRule, StateSizes
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import WORD, bit, bit_is_set, row_index, union
+from storagekit.core.batching import WORD, bit, bit_is_set, pick, row_index, union
 from storagekit.drive import AbstractMechanics, Arm, Target
 from storagekit.engine.system import Scenario, System
 from storagekit.queue import Queued
@@ -294,7 +294,8 @@ def issue(
     busy : array of bool, shape `[drive, *batch]`
         Mask of the busy drives.
     which : array of int32, shape `[1, *batch]`, optional
-        Drive that has become free; None if bricks issue parts because a request has arrived.
+        Drive that has become free, or a drive of a brick whose queue issues a part at this time; None if bricks issue
+        parts because a request has arrived.
     when : array of float32, shape `[1, *batch]`, optional
         Time at which the bricks issue the parts, seconds from now, at least 0; an idle drive that receives one starts then.
 
@@ -310,13 +311,37 @@ def issue(
     same = brick[:, None] == brick[None]
     acts = jnp.any(same & acts[None], axis=1)
     queued = Queued(slots.waiting, slots.location, slots.sent, busy, brick, acts, which, system.placement)
+    by_time = system.queue.next_issue(state.queue) is not None
     queue, given = system.queue.hand(state.queue, queued)
     wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, when), drives.wake)
     return state._replace(
         queue=queue,
-        # other drives of the brick may have work now
-        drives=drives._replace(wake=wake) if system.bricks.most > 1 else drives,
+        # a part may be issued to a drive that has not become free now
+        drives=drives._replace(wake=wake) if system.bricks.most > 1 or by_time else drives,
     )
+
+
+def next_times(scenario: Scenario, state: State) -> Float[Array, "drive *batch"]:
+    """Return the time at which each drive next chooses a part, or at which the queue of its brick next issues a part.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    state : State
+        The state.
+
+    Returns
+    -------
+    array of float32, shape `[drive, *batch]`
+        The times, seconds from now; inf for a drive that waits for an event. The result is `state.drives.wake` itself if
+        the queue never waits for a time.
+    """
+    wake, times = state.drives.wake, scenario.system.queue.next_issue(state.queue)
+    if times is None:
+        return wake
+    brick = jnp.broadcast_to(scenario.system.brick_of(row_index(scenario.system.drives, wake)), wake.shape)
+    return jnp.minimum(wake, jnp.maximum(pick(times, brick), 0.0))
 
 
 def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *batch"] | None:

@@ -22,3 +22,4 @@ from storagekit.queue.delay import Total as Total
 from storagekit.queue.delay import prices as prices
 from storagekit.queue.depth import Depth as Depth
 from storagekit.queue.fair import FairQueue as FairQueue
+from storagekit.queue.mclock import MClock as MClock

@@ -1,6 +1,7 @@
 """Interface of the queues of bricks, which issue waiting parts to the drives of a brick.
 
-A queue acts when a part arrives and when an access ends. The scheduler of each drive selects among the issued parts.
+A queue acts when a part arrives, when an access ends, and at times that it determines itself (`next_issue`). The
+scheduler of each drive selects among the issued parts.
 """
 
 from abc import abstractmethod
@@ -30,7 +31,8 @@ class Queued(NamedTuple):
     acts : array of bool, shape `[drive, *batch]`
         Mask of the drives of the bricks whose queue acts.
     which : array of int, shape `[1, *batch]`, or None
-        The drive that has become idle; None if the queue acts because parts have arrived.
+        The drive that has become idle or, at a time from `AbstractQueue.next_issue`, any drive of the brick. None if the
+        queue acts because parts have arrived.
     placement : AbstractPlacement
         The layout.
     """
@@ -74,6 +76,25 @@ class AbstractQueue(Component):
         bool array, `[drive, *batch]`
             Mask of the drives that received a part.
         """
+
+    def next_issue(self, private: Any) -> Float[Array, "brick *batch"] | None:
+        """Return the time at which each brick issues a part, unless a part arrives or an access ends before.
+
+        At this time, `hand` must issue a part of the brick. By default, queues act only when parts arrive and when
+        accesses end.
+
+        Parameters
+        ----------
+        private : pytree
+            The private state.
+
+        Returns
+        -------
+        float array, `[brick, *batch]`, or None
+            The times, seconds from now; at most 0 if the brick issues a part now, inf if it waits for an event. None if
+            no brick ever waits for a time.
+        """
+        return None
 
     @abstractmethod
     def issued(

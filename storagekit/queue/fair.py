@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from itertools import accumulate, pairwise
 from typing import Annotated, Any, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
@@ -92,7 +93,99 @@ class TaggedArrival(NamedTuple):
         return self.parts > 0
 
 
-class FairQueue(AbstractQueue):
+class TagQueue(AbstractQueue):
+    """Base class of queues that tag the requests of streams, and issue them to the drives in the order of the tags.
+
+    At most `depth` parts are at the drives of a brick. The private state of a subclass has the fields `queued`, `order`,
+    `given` and `at_work` of `Tags`.
+    """
+
+    depth: eqx.AbstractVar[Int[AnyArray, "..."]]
+    weights: eqx.AbstractVar[tuple[Float[AnyArray, "..."], ...]]
+
+    @property
+    def streams(self) -> int:
+        """Return the number of streams."""
+        return len(self.weights)
+
+    def serve(self, streams):
+        if streams > self.streams:
+            raise InputError(
+                f"requests of {streams} streams, but weights of {self.streams} streams: give one weight for each stream"
+            )
+
+    def check(self, facts):
+        if facts.reads_before_writes:
+            raise InputError(
+                f"a fair queue with {facts.layout}, whose writes first read: not modelled; use Unlimited() or Depth(...)"
+            )
+        if facts.competes or facts.withdraws or facts.withdraws_late or facts.delays or facts.stops:
+            raise InputError(
+                "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not "
+                "modelled; use a dispatcher that sends each request only to the bricks that serve it, or use "
+                "Unlimited()"
+            )
+
+    def on_access_ended(self, private: Any, event: AccessEnded) -> Any:
+        brick = event.placement.brick_of(event.which)
+        left = (row_index(private.at_work.shape[0], private.at_work) == brick) & event.made
+        return private._replace(at_work=private.at_work - left)
+
+    def issued(self, private: Any, waiting, brick):
+        return jnp.where(bit_is_set(private.queued, brick), jnp.uint32(0), waiting)
+
+    def enqueue_time(self, private: Any, arrival_time, brick):
+        # The order is relative to the next request that the brick will issue.
+        return (of_brick(private.order, brick) - pick(private.given, brick)).astype(jnp.float32)
+
+    def _rows(self, sizes: StateSizes) -> int:
+        """Return the number of rows of the tags: one for each brick, or one if requests have one part."""
+        assert sizes.placement is not None
+        if sizes.bricks > MOST_BRICKS:
+            raise InputError(
+                f"fair queues on {sizes.bricks} bricks: at most {MOST_BRICKS} are possible; simulate each group of "
+                "bricks in a separate run"
+            )
+        return 1 if sizes.placement.single else sizes.bricks
+
+    def _issued(
+        self, private: Any, queued: Queued, slot: Int[Array, "1 *batch"], goes: Bool[Array, "1 *batch"]
+    ) -> tuple[Any, Bool[Array, "brick *batch"], Bool[Array, "drive *batch"]]:
+        """Return the state after a brick has issued the request in a slot, its mask, and the mask of its drives with a part.
+
+        goes: whether the brick issues the request.
+        """
+        assert queued.which is not None
+        brick = queued.placement.brick_of(queued.which)
+        at = (row_index(private.given.shape[0], goes) == brick) & goes
+        taken = (row_index(private.queued.shape[0], goes) == slot) & goes
+        mine = taken[None] & (
+            jnp.minimum(brick, private.order.shape[0] - 1)[None] == row_index(private.order.shape[0], private.order)
+        )
+        given = _drives_of(queued, slot, brick) & goes
+        after = private._replace(
+            queued=jnp.where(taken, private.queued & ~bit(brick), private.queued),
+            order=jnp.where(mine, pick(private.given, brick)[None], private.order),
+            given=private.given + at,
+            at_work=private.at_work + jnp.where(at, count(given), 0),
+        )
+        return after, at, given
+
+    @property
+    def _bits(self) -> int:
+        """Return the number of lowest bits of a tag that contain the number of the stream.
+
+        Among equal tags, the tag of the stream with the lower number comes first.
+        """
+        return max(1, (self.streams - 1).bit_length())
+
+    def _ticks(self, count: int64_pair.Wide) -> int64_pair.Wide:
+        """Return ticks in the format of tags."""
+        high = (count.high << self._bits) | (count.low >> (32 - self._bits))
+        return int64_pair.Wide(high, count.low << self._bits)
+
+
+class FairQueue(TagQueue):
     """Keep at most `depth` parts at the drives of a brick, and share the service of the bricks among streams by weight.
 
     The stream with the least service, divided by its weight, comes first.
@@ -174,38 +267,9 @@ class FairQueue(AbstractQueue):
         require(widest <= MOST_APART, "largest ratio of weights", widest, f"at most {MOST_APART:,}")
         self.delay.check(self.weights)
 
-    @property
-    def streams(self) -> int:
-        """Return the number of streams."""
-        return len(self.weights)
-
-    def serve(self, streams):
-        if streams > self.streams:
-            raise InputError(
-                f"requests of {streams} streams, but weights of {self.streams} streams: give one weight for each stream"
-            )
-
-    def check(self, facts):
-        if facts.reads_before_writes:
-            raise InputError(
-                f"a fair queue with {facts.layout}, whose writes first read: not modelled; use Unlimited() or Depth(...)"
-            )
-        if facts.competes or facts.withdraws or facts.withdraws_late or facts.delays or facts.stops:
-            raise InputError(
-                "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not "
-                "modelled; use a dispatcher that sends each request only to the bricks that serve it, or use "
-                "Unlimited()"
-            )
-
     def init(self, sizes: StateSizes) -> Tags:
-        assert sizes.placement is not None
         bricks, streams = sizes.bricks, len(self.weights)
-        if bricks > MOST_BRICKS:
-            raise InputError(
-                f"fair queues on {bricks} bricks: at most {MOST_BRICKS} are possible; simulate each group of "
-                "bricks in a separate run"
-            )
-        shape, held_rows = sizes.batch, 1 if sizes.placement.single else bricks
+        shape, held_rows = sizes.batch, self._rows(sizes)
         return Tags(
             int64_pair.zeros(bricks, *shape),
             int64_pair.zeros(bricks, streams, *shape),
@@ -225,7 +289,7 @@ class FairQueue(AbstractQueue):
         now = arrival.there & (private.at_work < self.depth)
         row = row_index(now.shape[0], now)
         waits = union(jnp.where(arrival.there & ~now, bit(row), jnp.uint32(0)))
-        start, order = _with_stream(arrival.start, arrival.stream), private.given
+        start, order = with_stream(arrival.start, arrival.stream), private.given
         if private.order.shape[0] == 1:
             # The request has one part, so that only the tag of its brick is stored.
             start = int64_pair.Wide(*(union(jnp.where(arrival.there, word, jnp.uint32(0))) for word in start))
@@ -241,18 +305,6 @@ class FairQueue(AbstractQueue):
             at_work=private.at_work + jnp.where(now, arrival.parts, 0),
         )
 
-    def on_access_ended(self, private: Tags, event: AccessEnded) -> Tags:
-        brick = event.placement.brick_of(event.which)
-        left = (row_index(private.at_work.shape[0], private.at_work) == brick) & event.made
-        return private._replace(at_work=private.at_work - left)
-
-    def issued(self, private: Tags, waiting, brick):
-        return jnp.where(bit_is_set(private.queued, brick), jnp.uint32(0), waiting)
-
-    def enqueue_time(self, private: Tags, arrival_time, brick):
-        # The order is relative to the next request that the brick will issue.
-        return (_of_brick(private.order, brick) - pick(private.given, brick)).astype(jnp.float32)
-
     def hand(self, private: Tags, queued: Queued):
         if queued.which is None:
             # The parts were issued on arrival if fewer than `depth` parts were at the drives.
@@ -260,25 +312,13 @@ class FairQueue(AbstractQueue):
         brick = queued.placement.brick_of(queued.which)
         slot, tag, found = _least(private, brick, self._bits)
         goes = found & any_row(queued.acts) & (pick(private.at_work, brick) < self.depth)
-        at = (row_index(private.given.shape[0], goes) == brick) & goes
-        taken = (row_index(private.queued.shape[0], goes) == slot) & goes
-        mine = taken[None] & (
-            jnp.minimum(brick, private.order.shape[0] - 1)[None] == row_index(private.order.shape[0], private.order)
-        )
-        given = _drives_of(queued, slot, brick) & goes
-        after = private._replace(
-            virtual=int64_pair.pick(at, tag, private.virtual),
-            queued=jnp.where(taken, private.queued & ~bit(brick), private.queued),
-            order=jnp.where(mine, pick(private.given, brick)[None], private.order),
-            given=private.given + at,
-            at_work=private.at_work + jnp.where(at, count(given), 0),
-        )
-        return after, given
+        after, at, given = self._issued(private, queued, slot, goes)
+        return after._replace(virtual=int64_pair.pick(at, tag, private.virtual)), given
 
     def _tagged(self, private: Tags, event: RequestAdmitted) -> tuple[Tags, TaggedArrival]:
         """Return the state after a request has received its tags."""
         request, stream = event.request, event.request.stream
-        parts, sectors = _parts(event, private.given.shape[0])
+        parts, sectors = parts_of(event, private.given.shape[0])
         there = parts > 0
         cost = self.cost.units(sectors)
         chosen, turn = self.coordinators.choose(private.turn, request, event.admitted, there.shape[0])
@@ -295,24 +335,11 @@ class FairQueue(AbstractQueue):
         private = private._replace(finish=int64_pair.Wide(*finishes), book=book, turn=turn)
         return private, TaggedArrival(parts, stream, start)
 
-    @property
-    def _bits(self) -> int:
-        """Return the number of lowest bits of a tag that contain the number of the stream.
-
-        Among equal tags, the tag of the stream with the lower number comes first.
-        """
-        return max(1, (self.streams - 1).bit_length())
-
-    def _ticks(self, count: int64_pair.Wide) -> int64_pair.Wide:
-        """Return ticks in the format of tags."""
-        high = (count.high << self._bits) | (count.low >> (32 - self._bits))
-        return int64_pair.Wide(high, count.low << self._bits)
-
     def _prices(self, like: Int[Array, "1 *batch"]) -> Prices:
         return prices(self.weights, self.delay, like)
 
 
-def _parts(event: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *batch"], Int[Array, "brick *batch"]]:
+def parts_of(event: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *batch"], Int[Array, "brick *batch"]]:
     """Return the number of parts of a request at each brick, and the number of sectors of these parts."""
     placement, shape, sizes = event.placement, event.targets.shape[1:], event.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
@@ -334,7 +361,8 @@ def _by_brick(
     return jnp.concatenate([jnp.sum(values[first:end], axis=0, keepdims=True) for first, end in edges])
 
 
-def _with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *batch"]) -> int64_pair.Wide:
+def with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *batch"]) -> int64_pair.Wide:
+    """Return a tag whose lowest bits contain the number of the stream."""
     return int64_pair.Wide(tag.high, tag.low | stream.astype(jnp.uint32))
 
 
@@ -346,19 +374,42 @@ def _least(
     The tag is returned without the stream in its lowest `bits`.
     """
     waits = bit_is_set(private.queued, brick)
-    tag = int64_pair.Wide(*(_of_brick(word, brick) for word in private.start))
+    tag = int64_pair.Wide(*(of_brick(word, brick) for word in private.start))
     virtual = int64_pair.Wide(*(pick(word, brick) for word in private.virtual))
     # No tag of a waiting request is before virtual time.
-    ahead = int64_pair.subtract(tag, virtual)
+    slot, ahead, found = first_tag(tag, waits, virtual)
+    at = int64_pair.add(virtual, ahead)
+    return slot, int64_pair.Wide(at.high, (at.low >> bits) << bits), found
+
+
+def first_tag(
+    tag: int64_pair.Wide, waits: Bool[Array, "slot *batch"], origin: int64_pair.Wide
+) -> tuple[Int[Array, "1 *batch"], int64_pair.Wide, Bool[Array, "1 *batch"]]:
+    """Return the slot of the lowest tag, the difference of this tag and the origin, and whether any request waits.
+
+    Parameters
+    ----------
+    tag : int64_pair.Wide, `[slot, *batch]`
+        Tags of the requests.
+    waits : bool array, `[slot, *batch]`
+        Mask of the requests that are compared.
+    origin : int64_pair.Wide, `[1, *batch]`
+        A tag that is not after any of these tags.
+
+    Returns
+    -------
+    tuple
+        The slot `[1, *batch]`, the difference, and whether `waits` is true for any slot.
+    """
+    ahead = int64_pair.subtract(tag, origin)
     high = min_row(jnp.where(waits, ahead.high, NEVER))
     first = waits & (ahead.high == high)
     low = min_row(jnp.where(first, ahead.low, NEVER))
     slot, found = first_true(first & (ahead.low == low))
-    at = int64_pair.add(virtual, int64_pair.Wide(high, low))
-    return slot, int64_pair.Wide(at.high, (at.low >> bits) << bits), found
+    return slot, int64_pair.Wide(high, low), found
 
 
-def _of_brick(values: Shaped[Array, "row slot *batch"], brick: Int[Array, "1 *batch"]) -> Shaped[Array, "slot *batch"]:
+def of_brick(values: Shaped[Array, "row slot *batch"], brick: Int[Array, "1 *batch"]) -> Shaped[Array, "slot *batch"]:
     """Return the row of `values` for a brick, or the only row if requests have one part."""
     if values.shape[0] == 1:
         return values[0]

@@ -5,7 +5,7 @@ of disks, are beside the later policies.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -27,9 +27,9 @@ from storagekit.dispatch import (
 from storagekit.drive import RateServer, load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.papers.claim_table import ClaimTable
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.papers.measurement import Measurement, with_interval
+from storagekit.papers.since.claims import FIELDS, FLOORS, LATER
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import interval, ratio, sweep
@@ -48,12 +48,6 @@ ON_SERVERS: dict[str, AbstractDispatch] = {
     "idle queues, random": JoinIdleQueue(4, 1),
     "idle queues, shorter of two": JoinIdleQueue(4, 2),
 }
-FLOORS = ClaimTable("since.floors.servers_{servers}[{load}]", servers=(4, 10), load=(0.7, 0.9))
-FIELDS = ClaimTable(
-    "since.mean_fields.{policy}[{load}]",
-    policy={"two_choices": "two choices", "memory": "memory", "tied": "tied"},
-    load=(0.5, 0.7),
-)
 BRICKS = 8
 # Delay of a hedged read, about the 95% quantile of the response time of "hashing" at the lowest load.
 HEDGE = 25 * MS
@@ -67,7 +61,6 @@ ON_DISKS: dict[str, AbstractDispatch] = {
     "ARS": ARS(shared=True, clients=1),
     "Hashing": Hashing(),
 }
-LATER = ("Two choices", "Memory", "Idle queues", "Hedged", "Tied")
 # Speeds of the bricks under each condition.
 _ALIKE = (1.0,) * BRICKS
 CONDITIONS = {
@@ -220,21 +213,19 @@ def _disks(policy: str, condition: str, load: float, run: int, requests: int) ->
     stream = _stream(condition, run, count, int(drive.capacity))
     random = np.random.default_rng([run, len(_STREAMS) + 1])
     bits = (stream.sector.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
-    arrivals = RecordedArrivals(
-        Requests(
-            number=np.arange(count, dtype=np.int32),
-            sector=stream.sector.astype(np.int32),
-            sectors=np.full(count, BLOCK, np.int32),
-            read=np.ones(count, bool),
-            receiving=random.integers(0, 2**32, count, np.uint32),
-            address_hash=bits.astype(np.uint32),
-            asynchronous=np.zeros(count, bool),
-            stream=np.zeros(count, np.int32),
-            client=np.zeros(count, np.int32),
-        ),
-        np.append(stream.gap[:-1], np.inf).astype(np.float32),
-        scale=load * sum(speeds) / DISK_SERVICE,
-    )
+    columns: dict[str, Any] = {
+        "number": np.arange(count, dtype=np.int32),
+        "sector": stream.sector.astype(np.int32),
+        "sectors": np.full(count, BLOCK, np.int32),
+        "read": np.ones(count, bool),
+        "receiving": random.integers(0, 2**32, count, np.uint32),
+        "address_hash": bits.astype(np.uint32),
+        "asynchronous": np.zeros(count, bool),
+        "stream": np.zeros(count, np.int32),
+        "client": np.zeros(count, np.int32),
+    }
+    gap: Any = np.append(stream.gap[:-1], np.inf).astype(np.float32)
+    arrivals = RecordedArrivals(Requests(**columns), gap, scale=load * sum(speeds) / DISK_SERVICE)
     slow = FaultSchedule(*(Slowdown(brick, speed) for brick, speed in enumerate(speeds)))
     dispatch = DispatchSwitch(tuple(ON_DISKS.values()), list(ON_DISKS).index(policy))
     return Scenario(System(drive, Replicas(BRICKS), dispatch, SATF(), faults=slow, slots=64), arrivals)

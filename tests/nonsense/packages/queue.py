@@ -2,7 +2,7 @@
 
 from nonsense.attack import ValidCall
 
-from storagekit.queue import ByBytes, FairQueue, Hybrid, MinimumOnly, OneCoordinator, Total
+from storagekit.queue import ByBytes, ByRequests, FairQueue, Hybrid, MinimumOnly, OneCoordinator, Total
 
 LOOP = "arrays that only the event loop creates"
 
@@ -37,6 +37,17 @@ VALID_CALLS = {
     ),
     "queue.Hybrid": ValidCall(lambda: {"minimum": (0.1, 0.2)}, through=shares(Hybrid)),
     "queue.InTurn": ValidCall(lambda: {"count": 2, "most": 4}),
+    "queue.MClock": ValidCall(
+        lambda: {
+            "depth": 1,
+            "weights": (1.0, 2.0),
+            "reservations": (50.0, 0.0),
+            "limits": (100.0, 200.0),
+            "credits": (0, 4),
+            "coordinators": OneCoordinator(),
+            "cost": ByRequests(),
+        }
+    ),
     "queue.MinimumOnly": ValidCall(lambda: {"minimum": (0.1, 0.2)}, through=shares(MinimumOnly)),
     "queue.OneCoordinator": ValidCall(),
     "queue.Single": ValidCall(),

@@ -9,7 +9,7 @@ from storagekit.charts.bars import grouped
 from storagekit.charts.marks import AxisStyle, curves
 from storagekit.charts.panels import headed, in_rows
 from storagekit.charts.theme import COLOURS, finished
-from storagekit.papers.since.selection import FIELDS, FLOORS, LATER
+from storagekit.papers.since.claims import FIELDS, FLOORS, LATER
 
 _TO_MS = 1e3
 _NORMALIZED = AxisStyle("Mean response time (mean service times)")

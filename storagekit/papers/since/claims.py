@@ -1,0 +1,12 @@
+"""Identifiers of the claims, and names of the policies. Both the findings and the charts use them."""
+
+from storagekit.papers.claim_table import ClaimTable
+
+FLOORS = ClaimTable("since.floors.servers_{servers}[{load}]", servers=(4, 10), load=(0.7, 0.9))
+FIELDS = ClaimTable(
+    "since.mean_fields.{policy}[{load}]",
+    policy={"two_choices": "two choices", "memory": "memory", "tied": "tied"},
+    load=(0.5, 0.7),
+)
+# Policies that came after the five papers.
+LATER = ("Two choices", "Memory", "Idle queues", "Hedged", "Tied")

@@ -1,0 +1,447 @@
+"""mClock: a queue that gives each stream a reservation, a limit and a share of the rest (Gulati et al., OSDI 2010).
+
+Every request has three tags, which it receives when it arrives at a brick. The reservation tag R and the limit tag L are
+times, in seconds from now. The share tag P is a virtual time in ticks, as in `fair`. Ceph instead computes the tags of a
+request when it becomes the first of its stream.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
+
+from storagekit.component.events import RequestAdmitted, StateSizes
+from storagekit.core import int64_pair
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import (
+    INSTANT,
+    any_row,
+    bit,
+    bit_is_set,
+    each_named,
+    min_row,
+    named,
+    pick,
+    put,
+    row_index,
+    union,
+    whole,
+)
+from storagekit.core.errors import InputError
+from storagekit.core.validation import instance_of, optional, require, traced, validate_fields
+from storagekit.queue.base import Queued
+from storagekit.queue.coordinators import AbstractCoordinators, ServiceLedger, account, ledger
+from storagekit.queue.cost import AbstractCost, ByRequests
+from storagekit.queue.delay import Single, prices
+from storagekit.queue.fair import MOST_APART, MOST_STREAMS, TagQueue, first_tag, of_brick, parts_of, with_stream
+
+# Largest idle credit, requests. With the largest price, a tag then differs from virtual time by less than 2^54 ticks.
+MOST_CREDIT = 2**24 - 1
+# Distance from the newest share tag back to a tag that precedes all others, in units of 2^32 ticks.
+LONG_AGO = np.uint32(2**30)
+
+
+class Elsewhere(NamedTuple):
+    """Counters of the coordinators of dmClock.
+
+    sent: cost of the requests that each coordinator has sent. reserved: cost of those that a brick has issued because of
+    their reservations. turn: state of the coordinators. via: row of the counters for the request in each slot, in the
+    same rows as the tags.
+    """
+
+    sent: ServiceLedger
+    reserved: ServiceLedger
+    turn: Any
+    via: Int[Array, "row slot *batch"]
+
+
+class Tags(NamedTuple):
+    """Private state of the queue.
+
+    reservation, limit, share: tags of the request in each slot, one row for each brick, or one row if requests have one
+    part. Tags of streams without a reservation, and limit tags of streams without a weight, are inf. next_reservation,
+    next_limit, next_share: least tags of the next request of each stream at each brick. newest: largest share tag of any
+    request at each brick. order: cost of the request while it waits, and then the number of requests that the brick had
+    issued before it. queued, given, at_work: see `fair.Tags`. elsewhere: counters of dmClock, None for mClock.
+    """
+
+    reservation: Float[Array, "row slot *batch"]
+    limit: Float[Array, "row slot *batch"]
+    share: int64_pair.Wide
+    next_reservation: Float[Array, "brick stream *batch"]
+    next_limit: Float[Array, "brick stream *batch"]
+    next_share: int64_pair.Wide
+    newest: int64_pair.Wide
+    queued: UInt32[Array, "slot *batch"]
+    order: Int[Array, "row slot *batch"]
+    given: Int[Array, "brick *batch"]
+    at_work: Int[Array, "brick *batch"]
+    elsewhere: Elsewhere | None
+
+
+class MClock(TagQueue):
+    """Give each stream a minimum and a maximum rate at every brick, and divide the rest by weight.
+
+    A brick first issues requests whose reservation tags are due, with the earliest tag first. Otherwise it issues the
+    request with the lowest share tag among those whose limit tags are due. Other requests wait, even if the brick is
+    idle.
+
+    Parameters
+    ----------
+    depth : int
+        Largest number of parts at the drives of a brick, see `FairQueue`.
+    weights : sequence of float
+        Weight of each stream, 0 or more; only the ratios of the weights matter. A stream of weight 0 receives only its
+        reservation.
+    reservations : sequence of float, optional
+        Minimum rate of each stream at a brick, units of cost per second, by default 0. The sum must not exceed the
+        capacity of the brick, otherwise the minimum rates cannot be kept.
+    limits : sequence of float, optional
+        Maximum rate of each stream at a brick, units of cost per second, by default inf.
+    credits : sequence of int, optional
+        Idle credit of each stream, units of cost, by default 0. After an idle time, the share tags of a stream may be
+        earlier than the tags of other streams by the credit divided by the weight.
+    coordinators : AbstractCoordinators, optional
+        If given, dmClock: the rates apply to the sum over all bricks, and these coordinators count the service of a
+        stream. By default mClock: the rates apply to each brick.
+    cost : AbstractCost, optional
+        Cost of a request, by default 1 (`ByRequests`).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the sequences have different lengths.
+
+    Notes
+    -----
+    With weight w, reservation r, limit l and credit sigma of its stream, request k of cost c that arrives at time t has
+
+    - R(k) = max(R(k-1) + c(k-1) / r, t);
+    - L(k) = max(L(k-1) + c(k-1) / l, t);
+    - P(k) = P(k-1) + c(k-1) / w if an earlier request of the stream waits at the brick;
+    - P(k) = max(P(k-1) + c(k-1) / w, v - sigma / w) otherwise, where v is the least share tag of the requests that wait
+      at the brick, or the largest share tag so far if no request waits.
+
+    When the brick issues request k because of its weight, it subtracts c(k) / r from all later reservation tags of the
+    stream. Weighted service therefore does not reduce the reserved service.
+
+    The paper instead writes P(k) = max(P(k-1) + 1 / w, t), and shifts the tags of all active streams to the present time
+    whenever an idle stream sends a request. Here all tags of a brick shift together, so that v replaces this time. The
+    paper's formula depends on the scale of the weights: if the weights exceed the rates of the streams, all tags are
+    arrival times.
+
+    A stream that its limit holds back keeps an early share tag. A stream that becomes active then receives this tag too.
+
+    With dmClock, rho / r, delta / l and delta / w are added to the tags of a request. Here delta is the cost of the
+    requests that its coordinator has sent to other bricks since its last request to this brick, and rho is the cost of
+    requests that other bricks have issued because of reservations in this time. The counts are of requests sent and
+    issued, where the paper counts completions.
+
+    References
+    ----------
+    A. Gulati, A. Merchant and P. J. Varman, *mClock: Handling Throughput Variability for Hypervisor IO Scheduling*,
+    OSDI, 2010.
+
+    Examples
+    --------
+    >>> import storagekit as sk
+    >>> queue = sk.queue.MClock(1, weights=(1, 2, 3), reservations=(250, 250, 0), limits=(float("inf"), 1000, 1000))
+    >>> disks = sk.load_drive("atlas10k"), sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.SATF()
+    >>> sk.System(*disks, queue=queue).queue.streams
+    3
+    """
+
+    depth: Int[AnyArray, "..."]
+    weights: tuple[Float[AnyArray, "..."], ...]
+    reservations: tuple[Float[AnyArray, "..."], ...]
+    limits: tuple[Float[AnyArray, "..."], ...]
+    credits: tuple[Int[AnyArray, "..."], ...]
+    coordinators: Annotated[
+        AbstractCoordinators | None,
+        optional(instance_of(AbstractCoordinators, "the coordinators, such as sk.queue.OneCoordinator()")),
+    ]
+    cost: Annotated[AbstractCost, instance_of(AbstractCost, "a cost of requests, such as sk.queue.ByRequests()")]
+
+    def __init__(
+        self,
+        depth,
+        weights: Iterable[ArrayLike],
+        reservations: Iterable[ArrayLike] | None = None,
+        limits: Iterable[ArrayLike] | None = None,
+        credits: Iterable[ArrayLike] | None = None,
+        *,
+        coordinators: AbstractCoordinators | None = None,
+        cost: AbstractCost | None = None,
+    ):
+        self.depth = named("a queue depth of", whole)(depth)
+        self.weights = each_named("a weight of")(weights)
+        streams = len(self.weights)
+        self.reservations = each_named("a reservation of")((0.0,) * streams if reservations is None else reservations)
+        self.limits = each_named("a limit of")((np.inf,) * streams if limits is None else limits)
+        self.credits = each_named("an idle credit of", whole)((0,) * streams if credits is None else credits)
+        self.coordinators = coordinators
+        self.cost = ByRequests() if cost is None else cost
+
+    def __check_init__(self):
+        validate_fields(self)
+        require(self.depth >= 1, "a queue depth of", self.depth, "at least 1")
+        if not 1 <= self.streams <= MOST_STREAMS:
+            raise InputError(f"weights of {self.streams} streams: give weights for 1 to {MOST_STREAMS} streams")
+        rest = {"reservations": self.reservations, "limits": self.limits, "idle credits": self.credits}
+        for name, values in rest.items():
+            if len(values) != self.streams:
+                raise InputError(
+                    f"{name} of {len(values)} streams, but weights of {self.streams} streams: give one for each stream"
+                )
+        if traced(*self.weights, *self.reservations, *self.limits, *self.credits):
+            return
+        every = np.broadcast_arrays(*self.weights, *self.reservations, *self.limits, *self.credits)
+        weight, least, most, credit = np.asarray(every, float).reshape(4, self.streams, *np.shape(every[0]))
+        require((weight >= 0) & np.isfinite(weight), "a weight of", weight, "0 or more and finite")
+        require((least >= 0) & np.isfinite(least), "a reservation of", least, "0 or more and finite")
+        require(most > 0, "a limit of", most, "above 0; inf means no limit")
+        require(least <= most, "a reservation of", least, "at most the limit of its stream")
+        require((weight > 0) | (least > 0), "a weight of", weight, "above 0 for a stream without a reservation")
+        require((credit >= 0) & (credit <= MOST_CREDIT), "an idle credit of", credit, f"0 to {MOST_CREDIT:,}")
+        some = np.where(weight > 0, weight, weight.max(axis=0))
+        widest = np.max(weight.max(axis=0) / np.where(some > 0, some, 1.0).min(axis=0))
+        require(widest <= MOST_APART, "largest ratio of weights", widest, f"at most {MOST_APART:,}")
+
+    def init(self, sizes: StateSizes) -> Tags:
+        bricks, shape, rows = sizes.bricks, sizes.batch, self._rows(sizes)
+        elsewhere = None
+        if self.coordinators is not None:
+            book = ledger((self.coordinators.most or bricks) * self.streams, bricks, shape)
+            via = jnp.zeros((rows, sizes.slots, *shape), jnp.int32)
+            elsewhere = Elsewhere(book, book, self.coordinators.init(self.streams, shape), via)
+        tag = jnp.zeros((rows, sizes.slots, *shape), jnp.float32)
+        never = jnp.full((bricks, self.streams, *shape), -jnp.inf, jnp.float32)
+        return Tags(
+            tag,
+            tag,
+            int64_pair.zeros(rows, sizes.slots, *shape),
+            never,
+            never,
+            int64_pair.zeros(bricks, self.streams, *shape),
+            int64_pair.zeros(bricks, *shape),
+            jnp.zeros((sizes.slots, *shape), jnp.uint32),
+            jnp.zeros((rows, sizes.slots, *shape), jnp.int32),
+            jnp.zeros((bricks, *shape), jnp.int32),
+            jnp.zeros((bricks, *shape), jnp.int32),
+            elsewhere,
+        )
+
+    def elapse(self, private: Tags, time):
+        return private._replace(
+            reservation=private.reservation - time[None],
+            limit=private.limit - time[None],
+            next_reservation=private.next_reservation - time[None],
+            next_limit=private.next_limit - time[None],
+        )
+
+    def on_admitted(self, private: Tags, event: RequestAdmitted) -> Tags:
+        stream = event.request.stream
+        parts, sectors = parts_of(event, private.given.shape[0])
+        there, cost = parts > 0, self.cost.units(sectors)
+        private, delta, rho = self._counted(private, event, cost, there)
+        least, most, weight = (_of_stream(row, stream) for row in (self.reservations, self.limits, self.weights))
+        before = jax.tree.map(partial(_column, stream=stream), _nexts(private))
+        reservation = jnp.maximum(before[0] + _seconds(rho, least), event.at)
+        limit = jnp.maximum(before[1] + _seconds(delta, most), event.at)
+        share, spacing = self._share(private, stream, before[2], delta, cost)
+        after = (
+            reservation + _seconds(cost, least),
+            limit + _seconds(cost, most),
+            int64_pair.add(share, spacing),
+        )
+        tags = (
+            jnp.where(least > 0, reservation, jnp.inf),
+            jnp.where(weight > 0, limit, jnp.inf),
+            with_stream(share, stream),
+            cost.astype(jnp.int32),
+        )
+        held = private.reservation, private.limit, private.share, private.order
+        put_in = partial(_seated, event.into, there)
+        reservation, limit, share_tag, order = jax.tree.map(put_in, tags, held)
+        nexts = jax.tree.map(partial(_with_column, stream, there), after, before, _nexts(private))
+        waits = union(jnp.where(there, bit(row_index(there.shape[0], there)), jnp.uint32(0)))
+        return private._replace(
+            reservation=reservation,
+            limit=limit,
+            share=share_tag,
+            order=order,
+            next_reservation=nexts[0],
+            next_limit=nexts[1],
+            next_share=nexts[2],
+            newest=int64_pair.pick(there & (weight > 0), int64_pair.later(private.newest, share), private.newest),
+            queued=jnp.where(event.into, waits, private.queued),
+        )
+
+    def next_issue(self, private: Tags):
+        waits = _waits(private)
+        when = jnp.min(jnp.where(waits, jnp.minimum(private.reservation, private.limit), jnp.inf), axis=1)
+        return jnp.where(private.at_work < self.depth, when, jnp.inf)
+
+    def hand(self, private: Tags, queued: Queued):
+        if queued.which is None:
+            # An idle drive wakes when a part arrives, and otherwise `next_issue` is the time of the arrival.
+            return private, jnp.zeros_like(queued.busy)
+        brick = queued.placement.brick_of(queued.which)
+        waits = bit_is_set(private.queued, brick)
+        reservation, limit = of_brick(private.reservation, brick), of_brick(private.limit, brick)
+        due = waits & (reservation <= INSTANT)
+        reserved = any_row(due)
+        # Times that differ by less than an instant are equal, and the share tags then decide.
+        first = due & (reservation <= min_row(jnp.where(due, reservation, jnp.inf)) + INSTANT)
+        share = int64_pair.Wide(*(of_brick(word, brick) for word in private.share))
+        newest = int64_pair.Wide(*(pick(word, brick) for word in private.newest))
+        origin = int64_pair.Wide(newest.high - LONG_AGO, newest.low)
+        slot, _, found = first_tag(share, jnp.where(reserved, first, waits & (limit <= INSTANT)), origin)
+        goes = found & any_row(queued.acts) & (pick(private.at_work, brick) < self.depth)
+        after, at, given = self._issued(private, queued, slot, goes)
+        cost = pick(of_brick(private.order, brick), slot)
+        streams = self._stream_of(share)
+        stream = pick(streams, slot)
+        back = jnp.where(reserved | ~goes, 0.0, _seconds(cost, _of_stream(self.reservations, stream)))
+        later = bit_is_set(after.queued, brick) & (streams == stream) & goes
+        rows = private.reservation.shape[0]
+        here = (row_index(rows, brick) == jnp.minimum(brick, rows - 1))[:, None]
+        its = at[:, None] & (row_index(self.streams, brick) == stream)[None]
+        after = after._replace(
+            reservation=jnp.where(here & later[None], private.reservation - back[None], private.reservation),
+            next_reservation=jnp.where(its, private.next_reservation - back[None], private.next_reservation),
+        )
+        return _served(after, brick, slot, cost, reserved & goes), given
+
+    def _counted(
+        self,
+        private: Tags,
+        event: RequestAdmitted,
+        cost: UInt32[Array, "brick *batch"],
+        there: Bool[Array, "brick *batch"],
+    ) -> tuple[Tags, UInt32[Array, "brick *batch"], UInt32[Array, "brick *batch"]]:
+        """Return the state after the coordinators have counted a request, and delta and rho at each brick."""
+        nothing = jnp.zeros_like(cost)
+        if self.coordinators is None or private.elsewhere is None:
+            return private, nothing, nothing
+        sent, reserved, turn, via = private.elsewhere
+        chosen, turn = self.coordinators.choose(turn, event.request, event.admitted, there.shape[0])
+        row = chosen * self.streams + event.request.stream
+        sent, delta = account(sent, row, cost, there)
+        reserved, rho = account(reserved, row, nothing, there)
+        via = _seated(event.into, there, jnp.broadcast_to(row, there.shape), via)
+        return private._replace(elsewhere=Elsewhere(sent, reserved, turn, via)), delta, rho
+
+    def _share(
+        self,
+        private: Tags,
+        stream: Int[Array, "1 *batch"],
+        before: int64_pair.Wide,
+        delta: UInt32[Array, "brick *batch"],
+        cost: UInt32[Array, "brick *batch"],
+    ) -> tuple[int64_pair.Wide, int64_pair.Wide]:
+        """Return the share tag of a request at each brick, and the distance to the next tag of its stream.
+
+        before: least tag of the request if its stream is not idle.
+        """
+        # The tags of a stream of weight 0 only decide between equal reservation tags, so that any price serves.
+        most = reduce(jnp.maximum, self.weights)
+        most = jnp.where(most > 0, most, 1.0)
+        given = tuple(jnp.where(weight > 0, weight, most) for weight in self.weights)
+        price = pick(prices(given, Single(), stream).unit, stream)
+        waits, streams = _waits(private), self._stream_of(private.share)
+        active = jnp.any(waits & (streams == stream[None]), axis=1)
+        waits = waits & jnp.isfinite(private.limit)
+        tag = int64_pair.Wide(private.share.high, (private.share.low >> self._bits) << self._bits)
+        newest = int64_pair.Wide(private.newest.high[:, None], private.newest.low[:, None])
+        behind = int64_pair.subtract(newest, tag)
+        high = jnp.max(jnp.where(waits, behind.high, jnp.uint32(0)), axis=1)
+        furthest = waits & (behind.high == high[:, None])
+        low = jnp.max(jnp.where(furthest, behind.low, jnp.uint32(0)), axis=1)
+        now = int64_pair.subtract(private.newest, int64_pair.Wide(high, low))
+        credit = _of_stream(self.credits, stream).astype(jnp.uint32)
+        earliest = int64_pair.subtract(now, self._ticks(int64_pair.product(credit, price)))
+        before = int64_pair.add(before, self._ticks(int64_pair.product(delta, price)))
+        share = int64_pair.pick(active, before, int64_pair.later(earliest, before))
+        return share, self._ticks(int64_pair.product(cost, price))
+
+    def _stream_of(self, share: int64_pair.Wide) -> Int[Array, "*row"]:
+        """Return the streams of requests, which the lowest bits of their share tags contain."""
+        return (share.low & jnp.uint32(2**self._bits - 1)).astype(jnp.int32)
+
+
+def _nexts(private: Tags) -> tuple[Float[Array, "..."], Float[Array, "..."], int64_pair.Wide]:
+    return private.next_reservation, private.next_limit, private.next_share
+
+
+def _waits(private: Tags) -> Bool[Array, "brick slot *batch"]:
+    """Return, for each brick, the mask of the requests with a part that waits there."""
+    return bit_is_set(private.queued[None], row_index(private.given.shape[0], private.queued)[:, None])
+
+
+def _of_stream(values: Sequence[Shaped[AnyArray, "..."]], stream: Int[Array, "1 *batch"]) -> Shaped[Array, "1 *batch"]:
+    """Return the value of a stream."""
+    return pick(jnp.concatenate([jnp.broadcast_to(value, stream.shape) for value in values]), stream)
+
+
+def _seconds(cost: Shaped[Array, "*#row"], rate: Float[Array, "*#row"]) -> Float[Array, "*#row"]:
+    """Return the time that a cost takes at a rate; 0 for the rate 0, which means that there is no reservation."""
+    return jnp.where(rate > 0, cost.astype(jnp.float32) / jnp.where(rate > 0, rate, 1.0), 0.0)
+
+
+def _column(
+    values: Shaped[Array, "brick stream *batch"], stream: Int[Array, "1 *batch"]
+) -> Shaped[Array, "brick *batch"]:
+    """Return the values of a stream at each brick."""
+    column = jnp.broadcast_to(stream, (values.shape[0], *stream.shape[1:]))[:, None]
+    return jnp.take_along_axis(values, column, axis=1)[:, 0]
+
+
+def _with_column(
+    stream: Int[Array, "1 *batch"],
+    there: Bool[Array, "brick *batch"],
+    new: Shaped[Array, "brick *batch"],
+    before: Shaped[Array, "brick *batch"],
+    values: Shaped[Array, "brick stream *batch"],
+) -> Shaped[Array, "brick stream *batch"]:
+    """Return values of streams after the value of a stream has changed at the bricks that `there` marks."""
+    return put(values, stream, jnp.where(there, new, before)[:, None], axis=1)
+
+
+def _seated(
+    into: Bool[Array, "slot *batch"],
+    there: Bool[Array, "brick *batch"],
+    new: Shaped[Array, "brick *batch"],
+    values: Shaped[Array, "row slot *batch"],
+) -> Shaped[Array, "row slot *batch"]:
+    """Return values of slots after a request has received its values. One row contains the value of its only brick."""
+    if values.shape[0] == 1:
+        new = jnp.sum(jnp.where(there, new, jnp.zeros_like(new)), axis=0, keepdims=True, dtype=new.dtype)
+    return jnp.where(into[None], new[:, None], values)
+
+
+def _served(
+    private: Tags,
+    brick: Int[Array, "1 *batch"],
+    slot: Int[Array, "1 *batch"],
+    cost: Int[Array, "1 *batch"],
+    reserved: Bool[Array, "1 *batch"],
+) -> Tags:
+    """Return the state after dmClock's coordinators have counted a request that was issued because of its reservation."""
+    if private.elsewhere is None:
+        return private
+    book = private.elsewhere.reserved
+    row = pick(of_brick(private.elsewhere.via, brick), slot)
+    its = (row_index(book.sent.low.shape[0], row) == row) & reserved
+    here = (row_index(private.given.shape[0], brick) == brick)[:, None] & its[None]
+    # Only service at other bricks counts, so that the counter of this brick advances too.
+    counts = (jnp.where(mask, cost.astype(jnp.uint32), jnp.uint32(0)) for mask in (its, here))
+    sums = (
+        int64_pair.add(one, int64_pair.Wide(jnp.zeros_like(more), more)) for one, more in zip(book, counts, strict=True)
+    )
+    return private._replace(elsewhere=private.elsewhere._replace(reserved=ServiceLedger(*sums)))
