@@ -1,7 +1,7 @@
 """What came after the five papers: later protocols on the same engine, with the same random requests.
 
-`selection` compares policies that select a replica: with exact results for servers, and with one another on disks. The
-function in `draw` that charts an exhibit has the name of the exhibit.
+`selection` compares policies that select a replica: with exact results for servers, and with one another on disks.
+`sharing` compares mClock with a fair queue. The function in `draw` that charts an exhibit has the name of the exhibit.
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +14,8 @@ from storagekit.papers.since.selection import mean_fields as mean_fields
 from storagekit.papers.since.selection import mean_fields_findings as mean_fields_findings
 from storagekit.papers.since.selection import tails as tails
 from storagekit.papers.since.selection import tails_findings as tails_findings
+from storagekit.papers.since.sharing import shares as shares
+from storagekit.papers.since.sharing import shares_findings as shares_findings
 
 if TYPE_CHECKING:
     from storagekit.papers.since import draw as draw

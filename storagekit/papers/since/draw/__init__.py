@@ -3,3 +3,4 @@
 from storagekit.papers.since.draw.selection import floors as floors
 from storagekit.papers.since.draw.selection import mean_fields as mean_fields
 from storagekit.papers.since.draw.selection import tails as tails
+from storagekit.papers.since.draw.sharing import shares as shares
