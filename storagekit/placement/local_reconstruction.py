@@ -46,7 +46,7 @@ class LocalReconstruction(ParityGroups):
     - A write changes its data unit, one local parity, and all global parities. It first reads these 2 + g units
       (read-modify-write), or the other k - 1 data units of the row if these are fewer (reconstruct-write).
     - With full stripes, a read reads the k data units. A write writes all k + l + g units and reads nothing. Stores that
-      encode sealed extents, such as that of the reference, write in this way.
+      encode sealed extents write in this way, as in the reference.
 
     `AfterLoss` is the layout after the loss of a drive. The k / l other units of its local group restore a data unit or
     a local parity, and the k data units restore a global parity. A write of lost data needs the other k - 1 data units,
@@ -87,7 +87,7 @@ class LocalReconstruction(ParityGroups):
 
     @property
     def reconstructs(self):
-        # A write changes one local parity, whatever their number. Part numbers limit the size of a row.
+        # A write changes one of the local parities. The numbers of the parts limit the size of a row.
         changed = 1 + self.global_parities
         return reads_other_data(self.data + changed, changed) & (self.disks < MOST_PARTS)
 

@@ -28,7 +28,7 @@ CODES = st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.in
     lambda n: ((n[0] + (n[1] == 1)) * n[1], *n[1:])
 )
 # A code, the position of the data, and the position of the lost unit (-1: none). Positions are the local parities, the
-# global parities, and the data. Then the parts that are read, and those that a write reads and writes.
+# global parities, and the data. Then the parts of a read, the parts that a write reads first, and the parts that it writes.
 ROWS = [
     # (6,2,2): parities 0 and 1, global parities 2 and 3, local groups 4, 5, 6 and 7, 8, 9
     ((6, 2, 2), 5, -1, {5}, {0, 2, 3, 5}, {0, 2, 3, 5}),

@@ -151,8 +151,8 @@ def local_code_chain(
     failure_rate : float
         Failure rate of a disk, 1/s.
     repair_rates : sequence of float
-        Rate at which the number of lost units decreases by one while 1, 2, ... units are lost, 1/s. The last rate is also
-        that of all larger numbers. Each of the lost units is restored next with the same probability.
+        Rate at which the number of lost units decreases by one while 1, 2, ... units are lost, 1/s. The last rate also
+        holds for all larger numbers. Each of the lost units is restored next with the same probability.
 
     Returns
     -------

@@ -56,8 +56,8 @@ def test_tolerated_losses_are_those_of_a_random_code(code):
 
 
 def test_losses_that_are_not_tolerated_by_groups():
-    """Of the 252 four-unit losses of (12,2,2), 70 are in one group, 140 are three of a group and a global parity, and 42 are
-    two of a group and both global parities."""
+    """252 losses of four units of (12,2,2) are not tolerated: 70 in one group, 140 of three units of a group and a global
+    parity, and 42 of two units of a group and both global parities."""
     vectors = local_code(12, 2, 2)
     lost = np.array([*itertools.combinations(range(16), 4)])
     left = np.array([sorted(set(range(16)) - set(one)) for one in lost.tolist()])
@@ -110,7 +110,7 @@ def test_local_codes_last_longer_than_codes_and_copies():
 
     400 nodes of 16 TB with links of 1 Gbit/s fail once in four years. The first repair of C reads a unit uses 10% of the
     links of all others, and further repairs take 30 minutes. A chain of the number of lost units, in which 180 of 210
-    losses of a fourth unit are tolerated, gives 3.0e11 years.
+    losses of four units are tolerated, gives 3.0e11 years.
     """
     rate, later = 1 / (4 * YEAR), 1 / 1800
     first = {reads: 0.1 * 399 * 1e9 / 8 / (16e12 * reads) for reads in (1, 3.6, 6)}
