@@ -38,6 +38,8 @@ ROWS = [
     ((6, 2, 2), 5, 0, {5}, {2, 3, 5}, {2, 3, 5}),
     ((6, 2, 2), 5, 1, {5}, {0, 2, 3, 5}, {0, 2, 3, 5}),
     ((6, 2, 2), 5, 3, {5}, {0, 2, 5}, {0, 2, 5}),
+    # (6,3,2): three local parities, of which a write changes one
+    ((6, 3, 2), 5, -1, {5}, {0, 3, 4, 5}, {0, 3, 4, 5}),
     # (12,2,2): with lost data, 6 + 2 reads instead of the other 11
     ((12, 2, 2), 11, 11, {1, 10, 12, 13, 14, 15}, {1, 2, 3, 10, 12, 13, 14, 15}, {1, 2, 3}),
     # (4,2,2): the other data are fewer; lost data of the other group need one more read than the data of its group
@@ -131,11 +133,34 @@ def test_what_is_read_determines_what_is_returned_or_written(data, code, full, r
     else:
         column = own - (size - k)
         assert parts == {unit for unit in range(size) if vectors[unit, column]} - {missing}
-        assert len(first) <= k + 1
+        old = k // numbers[1] + numbers[2] if missing == own else 2 + numbers[2]
+        if missing in (-1, own):
+            assert len(first) == min(old, k - 1)
+        assert len(first) <= old
         for parity in parts - {own}:
             rest = vectors[parity].copy()
             rest[column] = 0
             assert in_span(rest, vectors[sorted(first)])
+
+
+@settings(max_examples=40)
+@given(st.data(), CODES, st.booleans(), st.booleans())
+def test_rows_of_other_groups_are_served_as_before(data, code, full, read):
+    """The complete layout numbers its parts in another way, and uses the same drives."""
+    *numbers, groups = code
+    layout = LocalReconstruction(*numbers, groups + 1, UNIT, full)
+    row = data.draw(st.integers(0, 30))
+    sector = row * (groups + 1) * UNIT * (numbers[0] if full else 1)
+    before, after = located(layout, sector, read), AfterLoss(layout, sum(numbers))
+    place = located(after, sector, read)
+
+    def drives(one, where, mask) -> set[int]:
+        return {int(one.drive_of(np.array([part]), where)[0]) for part in positions(mask)}
+
+    assert int(place.missing[0]) == -1
+    assert drives(after, place, after.parts_of(place)) == drives(layout, before, layout.parts_of(before))
+    if not full:
+        assert drives(after, place, place.first) == drives(layout, before, layout.parts_read_first(before))
 
 
 @settings(max_examples=60)
