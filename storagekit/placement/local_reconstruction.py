@@ -67,7 +67,7 @@ class LocalReconstruction(ParityGroups):
     (16, 12, 4)
     """
 
-    local_groups: Int[AnyArray, "..."] = eqx.field(converter=named("local groups", whole))
+    local_groups: Int[AnyArray, "..."] = eqx.field(converter=named("local groups", whole), default=1)
 
     def __init__(self, data, local_groups, global_parities, groups=1, unit=UNIT, full_stripes=False):
         data, local_groups = named("data", whole)(data), named("local groups", whole)(local_groups)
@@ -77,7 +77,7 @@ class LocalReconstruction(ParityGroups):
             require((count >= 1) & (count < MOST_PARTS), label, count, f"1 to {MOST_PARTS - 1}")
         require(data % local_groups == 0, "data", data, "a multiple of the number of local groups", "units")
         parities = local_groups + global_parities
-        super().__init__(data + parities, parities, groups, unit, full_stripes)
+        super().__init__(disks=data + parities, parities=parities, groups=groups, unit=unit, full_stripes=full_stripes)
         self.local_groups = local_groups
 
     @property

@@ -38,7 +38,7 @@ ROWS = [
     ((6, 2, 2), 5, 0, {5}, {2, 3, 5}, {2, 3, 5}),
     ((6, 2, 2), 5, 1, {5}, {0, 2, 3, 5}, {0, 2, 3, 5}),
     ((6, 2, 2), 5, 3, {5}, {0, 2, 5}, {0, 2, 5}),
-    # (6,3,2): three local parities, of which a write changes one
+    # (6,3,2): a write changes one of three local parities
     ((6, 3, 2), 5, -1, {5}, {0, 3, 4, 5}, {0, 3, 4, 5}),
     # (12,2,2): with lost data, 6 + 2 reads instead of the other 11
     ((12, 2, 2), 11, 11, {1, 10, 12, 13, 14, 15}, {1, 2, 3, 10, 12, 13, 14, 15}, {1, 2, 3}),

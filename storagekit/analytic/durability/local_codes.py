@@ -173,7 +173,8 @@ def local_code_chain(
     '2.4e+11 years'
     """
     start: Losses = ((0,) * code.local_groups, 0)
-    numbers, waiting, found = {start: 0}, deque([start]), []
+    numbers: dict[Losses, int] = {start: 0}
+    waiting, found = deque(numbers), []
     while waiting:
         state = waiting.popleft()
         lost, source = sum(state[0]) + state[1], numbers[state]
