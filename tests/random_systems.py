@@ -59,6 +59,7 @@ from storagekit.placement import (
     Coded,
     Declustered,
     DeclusteredParity,
+    LocalReconstruction,
     Node,
     ParityGroups,
     Replicas,
@@ -252,6 +253,9 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "SplitVolumes": lambda draws: SplitVolumes(SECTORS, _volumes(draws), _unit(draws)),
         "Segments": _segments,
         "Bricks": lambda draws: Bricks(Replicas(draws.form.randint(1, 3)), 2, _unit(draws)),
+        "LocalReconstruction": lambda draws: LocalReconstruction(
+            4, draws.form.randint(1, 2), draws.form.randint(1, 2), 1, _unit(draws), draws.form.random() < 0.3
+        ),
     },
     AbstractDispatch: {
         "DSPTF": lambda draws: DSPTF(

@@ -78,6 +78,7 @@ PLACEMENTS = Choices(
         "striped": "Striped",
         "raid5": "RAID5",
         "parity-groups": "ParityGroups",
+        "local-reconstruction": "LocalReconstruction",
         "coded": "Coded",
         "bricks": "Bricks",
         "volumes": "Volumes",

@@ -115,7 +115,8 @@ def enough_of(
     last = (jnp.asarray(system.placement.parts) - 1).astype(jnp.uint32)
     ahead = some
     for _ in range(system.drives - 1):
-        ahead = (jnp.left_shift(ahead, 1) | jnp.right_shift(ahead, last)) & every
+        # Parts that were passed over stay candidates, because one part is added at a time.
+        ahead = (ahead | jnp.left_shift(ahead, 1) | jnp.right_shift(ahead, last)) & every
         further = lowest(ahead & parts & ~some)
         some = jnp.where(size(some) < needed, some | further, some)
     return some

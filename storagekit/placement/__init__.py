@@ -12,6 +12,7 @@ from storagekit.placement.coded import Coded as Coded
 from storagekit.placement.declustered import Declustered as Declustered
 from storagekit.placement.declustered_parity import DeclusteredParity as DeclusteredParity
 from storagekit.placement.grouping import Grouping as Grouping
+from storagekit.placement.local_reconstruction import LocalReconstruction as LocalReconstruction
 from storagekit.placement.nodes import Node as Node
 from storagekit.placement.nodes import Volume as Volume
 from storagekit.placement.nodes import laid_out as laid_out

@@ -41,7 +41,8 @@ class AfterLoss(AbstractPlacement):
     Parameters
     ----------
     layout : AbstractParity
-        The complete layout: `ParityGroups`, `RAID5` or `DeclusteredParity`. A row has at most 32 units.
+        The complete layout: `ParityGroups`, `RAID5`, `LocalReconstruction` or `DeclusteredParity`. A row has at most 32
+        units.
     lost : int
         Number of the lost drive, from 0 to the number of drives minus 1; by default 0. One value, or one for each run.
 
@@ -64,6 +65,8 @@ class AfterLoss(AbstractPlacement):
       remaining data and parity 0) if these are fewer.
     - With full stripes, a read reads the m units of data, with parity 0 in place of lost data. A write writes all units
       but the lost unit, and reads nothing.
+
+    In a `LocalReconstruction`, fewer units restore a lost unit, and a write changes fewer parities (see its notes).
 
     Users' requests have addresses below `capacity`. A write with the address `capacity` + x is a request of the rebuild. It
     restores the sectors from address x of the lost drive: it reads m units of the row (the data, with parity 0 in place
@@ -182,7 +185,7 @@ class AfterLoss(AbstractPlacement):
         missing = jnp.where(group < layout.rows, layout._position_of(self.lost, row), -1).astype(np.int32)
         touched, first = _accessed(layout, row.data, missing, requests.read)
         touched = jnp.where(rebuilds, _bit_of(missing), touched)
-        first = jnp.where(rebuilds, jnp.where(missing < 0, 0, _readable(layout, missing)), first)
+        first = jnp.where(rebuilds, jnp.where(missing < 0, 0, layout._restores(missing)), first)
         return DegradedRow(row._replace(touched=touched), missing, self._spare_drive(row, group, rebuilds), first)
 
     def _spare_drive(
@@ -200,12 +203,6 @@ def _bit_of(position: Int[AnyArray, "*row"]) -> UInt32[Array, "*row"]:
     return jnp.where(position < 0, jnp.uint32(0), bit(jnp.maximum(position, 0)))
 
 
-def _readable(layout: AbstractParity, missing: Int[AnyArray, "*row"]) -> UInt32[Array, "*row"]:
-    """Return the mask of m units from which a row can be read: its data, with parity 0 in place of lost data."""
-    data = mask_of(layout.group_size) & ~mask_of(layout.parities)
-    return jnp.where(missing >= layout.parities, data & ~_bit_of(missing) | jnp.uint32(1), data)
-
-
 def _accessed(
     layout: AbstractParity, own: Int[AnyArray, "*row"], missing: Int[AnyArray, "*row"], read: Bool[AnyArray, "*row"]
 ) -> tuple[UInt32[Array, "*row"], UInt32[Array, "*row"]]:
@@ -214,15 +211,18 @@ def _accessed(
     own: position of the data of each request. missing: position of the lost unit of its row, -1 if the row is complete.
     """
     parity, every, lost = mask_of(layout.parities), mask_of(layout.group_size), _bit_of(missing)
-    readable, nothing = _readable(layout, missing), jnp.uint32(0)
+    data, restoring, nothing = every & ~parity, layout._restores(missing), jnp.uint32(0)
+    lost_data = missing >= layout.parities
     if layout.full_stripes:
+        readable = jnp.where(lost_data, data & ~lost | restoring, data)
         return jnp.where(read, readable, every & ~lost), jnp.zeros_like(readable)
-    written = (bit(own) | parity) & ~lost
-    other = every & ~parity & ~bit(own)
-    other = jnp.where((missing >= layout.parities) & (missing != own), readable, other)
-    fewer = jax.lax.population_count(other) < jax.lax.population_count(written)
-    fewer = jnp.where(missing < 0, layout.reconstructs, fewer) | (missing == own)
-    first = jnp.where(fewer, other, written)
+    written = (bit(own) | layout._updated_with(own)) & ~lost
+    # read-modify-write needs the old data, and reconstruct-write the other data
+    old = jnp.where(missing == own, written | restoring, written)
+    other = data & ~bit(own) & ~lost
+    other = jnp.where(lost_data & (missing != own), other | restoring, other)
+    fewer = jax.lax.population_count(other) < jax.lax.population_count(old)
+    first = jnp.where(jnp.where(missing < 0, layout.reconstructs, fewer), other, old)
     # Without parity there is nothing to calculate.
     first = jnp.where(read | (written & parity == 0), nothing, first)
-    return jnp.where(read, jnp.where(missing == own, readable, bit(own)), written), first
+    return jnp.where(read, jnp.where(missing == own, restoring, bit(own)), written), first

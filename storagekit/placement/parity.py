@@ -18,7 +18,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int, UInt32
+from jaxtyping import Array, Bool, Int, UInt32
 
 from storagekit.core.arrays import AnyArray, namespace
 from storagekit.core.batching import bit, mask_of, named, whole
@@ -46,7 +46,7 @@ class ParityRow(NamedTuple):
 
 
 class AbstractParity(AbstractPlacement):
-    """Base class of layouts with parity; the data survive the loss of any `parities` drives of a group.
+    """Base class of layouts with parity; by default the data survive the loss of any `parities` drives of a group.
 
     A layout defines the number of drives of a group, and their order in a row. With full stripes, the number of
     a part is its position in the row. Otherwise part 0 is the data, the next parts are parity, and the other data of the
@@ -82,6 +82,18 @@ class AbstractParity(AbstractPlacement):
     @abstractmethod
     def _group_with(self, drive: Int[AnyArray, "..."], turn: Int[AnyArray, "*row"]) -> Int[AnyArray, "*#row"]:
         """Return the group that has a unit of its row `turn` on a drive; at least `rows` if the drive has spare space."""
+
+    def _updated_with(self, position: Int[AnyArray, "*#row"]) -> UInt32[Array, "*#row"]:
+        """Return the mask of the parities, by position, that a write of the data at a position changes; by default all."""
+        return mask_of(self.parities)
+
+    def _restores(self, position: Int[AnyArray, "*#row"]) -> UInt32[Array, "*#row"]:
+        """Return the mask of the positions that restore the unit at a position, which may be negative.
+
+        By default, the data of the row restore a parity. Parity 0 and the other data restore data.
+        """
+        data = mask_of(self.group_size) & ~mask_of(self.parities)
+        return jnp.where(position >= self.parities, data & ~bit(jnp.maximum(position, 0)) | jnp.uint32(1), data)
 
     @property
     def spare_units(self) -> Int[AnyArray, "..."]:
@@ -133,9 +145,8 @@ class AbstractParity(AbstractPlacement):
         return jax.lax.population_count(location.touched).astype(jnp.int32)
 
     def parts_read_first(self, location: ParityRow):
-        written = mask_of(self.parities + 1)
-        others = mask_of(self.parts) & ~written & ~bit(jnp.asarray(location.data) + 1)
-        first = jnp.where(self.reconstructs, others, written)
+        others = mask_of(self.parts) & ~mask_of(self.parities + 1) & ~bit(jnp.asarray(location.data) + 1)
+        first = jnp.where(self.reconstructs, others, location.touched)
         return jnp.where(location.touched == 1, jnp.uint32(0), first)
 
     def part_on(self, drive: Int[AnyArray, "*#row"], location: ParityRow):
@@ -172,10 +183,10 @@ class AbstractParity(AbstractPlacement):
         target = drive.locate(address, self._part(requests.sectors))
         order = tuple(one.astype(np.int32) for one in self._order_of(turn, group))
         position = self.parities + column.astype(np.int32)
-        parity = mask_of(self.parities)
-        read, written = (jnp.uint32(1), mask_of(self.parities + 1))
         if self.full_stripes:
-            read, written = mask_of(self.group_size) & ~parity, mask_of(self.group_size)
+            read, written = mask_of(self.group_size) & ~mask_of(self.parities), mask_of(self.group_size)
+        else:
+            read, written = jnp.uint32(1), jnp.uint32(1) | jnp.left_shift(self._updated_with(position), jnp.uint32(1))
         read, written = (jnp.broadcast_to(one, position.shape) for one in (read, written))
         return ParityRow(target, order, position, jnp.where(requests.read, read, written))
 

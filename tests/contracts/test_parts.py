@@ -28,6 +28,7 @@ from storagekit.placement import (
     AfterLoss,
     Coded,
     DeclusteredParity,
+    LocalReconstruction,
     Node,
     ParityGroups,
     Replicas,
@@ -70,6 +71,7 @@ NODES = Segments(
     (Node(1), Node(3, True)), (Volume(2**16, 2**12, 2), Volume(2**16, 2**12, 2, 2), Volume(2**16, 2**12, 1))
 )
 PARITY = RAID5(4, 8), ParityGroups(4, 2, 1, 8), DeclusteredParity(4, 4, 2, 8)
+LOCAL = LocalReconstruction(2, 1, 1, 1, 8)
 STRIPES = ParityGroups(4, 1, 1, 8, full_stripes=True)
 AFTER_LOSS = AfterLoss(RAID5(3, 8)), AfterLoss(DeclusteredParity(4, 3, 1, 8), 1)
 WHOLE = (
@@ -81,9 +83,10 @@ WHOLE = (
     Volumes(4096, VOLUMES, 512),
     NODES,
     *AFTER_LOSS,
+    LOCAL,
 )
 # with parity no write may be left for later
-LEFT_OVER = tuple(layout for layout in WHOLE if layout not in (*PARITY, STRIPES, *AFTER_LOSS))
+LEFT_OVER = tuple(layout for layout in WHOLE if layout not in (*PARITY, STRIPES, *AFTER_LOSS, LOCAL))
 LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 

@@ -5,6 +5,7 @@
 - `rare_loss`: the approximations for rare losses, also for Weibull lifetimes
 - `window_loss`, `surviving`, `inspected`: independent failures in fixed periods, and repair at inspections
 - `burst_loss`, `scattered_loss`: the loss of many disks at once
+- `LocalCode`, `local_code_chain`: local reconstruction codes, the losses that they tolerate and their Markov chain
 
 Models are described with `storagekit.faults`. `storagekit.simulation.data_loss` simulates the same models.
 """
@@ -18,6 +19,8 @@ from storagekit.analytic.durability.bursts import scattered_loss as scattered_lo
 from storagekit.analytic.durability.independent import inspected as inspected
 from storagekit.analytic.durability.independent import surviving as surviving
 from storagekit.analytic.durability.independent import window_loss as window_loss
+from storagekit.analytic.durability.local_codes import LocalCode as LocalCode
+from storagekit.analytic.durability.local_codes import local_code_chain as local_code_chain
 from storagekit.analytic.durability.markov import LOSS as LOSS
 from storagekit.analytic.durability.markov import Chain as Chain
 from storagekit.analytic.durability.markov import LossPath as LossPath

@@ -15,7 +15,7 @@ from storagekit.analytic.array.kinds import DiskKind, Population, population
 from storagekit.analytic.array.loaded import Loaded, RequestClass, TransferSizes, loaded
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.analytic.array.shapes import Shape
-from storagekit.analytic.durability import LOSS, BurstLayout, Chain
+from storagekit.analytic.durability import LOSS, BurstLayout, Chain, LocalCode
 from storagekit.analytic.fairness import MaxMin, Side, max_min_rates, repaired
 from storagekit.analytic.forkjoin import (
     Disk,
@@ -440,6 +440,10 @@ def chain() -> Chain:
     return Chain(MIRROR)
 
 
+def lrc() -> LocalCode:
+    return LocalCode(12, 2, 2)
+
+
 def raid6() -> ReliabilityModel:
     return ReliabilityModel(Redundancy(8, 2), Failures(0.02), Repair(1e5))
 
@@ -452,6 +456,9 @@ DURABILITY = {
     "Chain": ValidCall(lambda: {"transitions": MIRROR}),
     "Chain.loss_probability": ValidCall(lambda: {"duration": 1.0}, through=method_of(chain, "loss_probability")),
     "Chain.paths": ValidCall(lambda: {"covered": 0.9}, through=method_of(chain, "paths")),
+    "LocalCode": ValidCall(lambda: {"data": 12, "local_groups": 2, "global_parities": 2}),
+    "LocalCode.tolerated": ValidCall(lambda: {"lost": 4}, through=method_of(lrc, "tolerated")),
+    "LocalCode.tolerated_share": ValidCall(lambda: {"lost": 4}, through=method_of(lrc, "tolerated_share")),
     "birth_death": ValidCall(lambda: {"up": np.array([2.0, 1.0]), "down": np.array([100.0])}),
     "burst_loss": ValidCall(lambda: {"layout": BurstLayout(6, 2, 10, 1, 1), "failed": 6, "racks": 2}),
     "chain_of": ValidCall(lambda: {"model": raid6()}),
@@ -466,6 +473,7 @@ DURABILITY = {
             "first": 1e6,
         }
     ),
+    "local_code_chain": ValidCall(lambda: {"code": lrc(), "failure_rate": 1e-8, "repair_rates": [1e-4, 1e-3]}),
     "rare_loss": ValidCall(lambda: {"model": raid6(), "years": 1.0}),
     "scattered_loss": ValidCall(lambda: {"disks": 5000, "failed": 50, "stripe": 3, "parities": 2, "stripes": 1666}),
     "surviving": ValidCall(lambda: {"probabilities": [0.5, 0.9]}),

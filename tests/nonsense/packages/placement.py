@@ -59,6 +59,9 @@ VALID_CALLS = {
     "placement.laid_out": ValidCall(
         lambda: {"nodes": (Node(2, sectors=2**20),), "volumes": (Volume(1024, 256, parts=1),), "wraps": False}
     ),
+    "placement.LocalReconstruction": ValidCall(
+        lambda: {"data": 6, "local_groups": 2, "global_parities": 2, "groups": 2, "unit": 128}
+    ),
 }
 NOT_ATTACKED = {
     "placement.AfterLoss.holds_data": "a method of a layout, whose arguments the engine and scenarios create",
