@@ -1,12 +1,15 @@
 """What came after the five papers: later protocols on the same engine, with the same random requests.
 
 `selection` compares policies that select a replica: with exact results for servers, and with one another on disks.
-`sharing` compares mClock with a fair queue. The function in `draw` that charts an exhibit has the name of the exhibit.
+`sharing` compares mClock with a fair queue, and `codes` counts the losses that codes tolerate. The function in `draw` that
+charts an exhibit has the name of the exhibit.
 """
 
 from typing import TYPE_CHECKING
 
 from storagekit.core.lazy_loading import loader
+from storagekit.papers.since.codes import codes as codes
+from storagekit.papers.since.codes import codes_findings as codes_findings
 from storagekit.papers.since.selection import effort as effort
 from storagekit.papers.since.selection import floors as floors
 from storagekit.papers.since.selection import floors_findings as floors_findings

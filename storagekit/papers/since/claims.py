@@ -12,3 +12,8 @@ FIELDS = ClaimTable(
 LATER = ("Two choices", "Memory", "Idle queues", "Hedged", "Tied")
 STREAMS = {"rd": "weight 1, at least 250", "oltp": "weight 2, at least 250", "dm": "weight 3, at most 1,000"}
 SHARES = ClaimTable("since.shares.{stream}[{capacity}]", stream=STREAMS, capacity=(875, 1200, 1800, 3000))
+CODES = ClaimTable(
+    "since.codes.{code}[{quantity}]",
+    code={"azure": "12-2-2", "small": "6-2-2"},
+    quantity={"tolerated": "tolerated", "mean_reads": "reads"},
+)

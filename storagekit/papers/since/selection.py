@@ -183,15 +183,41 @@ def floors(
     return _normalized(effort, build, {"servers": servers, "load": load})
 
 
-class _Stream(NamedTuple):
+class RequestStream(NamedTuple):
+    """Requests of a run.
+
+    Parameters
+    ----------
+    gap : array of float, shape `[request]`
+        Time to the next request, as a multiple of the mean.
+    sector : array of int, shape `[request]`
+        First sector.
+    """
+
     gap: NDArray
     sector: NDArray
 
 
-def _stream(condition: str, seed: int, count: int, capacity: int) -> _Stream:
-    """Return the gaps of requests, with a mean of 1, and their addresses.
+def stream(condition: str, seed: int, count: int, capacity: int) -> RequestStream:
+    """Return the requests of a run on disks.
 
     Conditions that differ only in the speeds of the bricks have the same requests, so that their runs share batches.
+
+    Parameters
+    ----------
+    condition : str
+        A name of `CONDITIONS`.
+    seed : int
+        Seed of the run.
+    count : int
+        Number of requests.
+    capacity : int
+        Number of sectors of a disk.
+
+    Returns
+    -------
+    RequestStream
+        The requests, with a mean gap of 1.
     """
     random = np.random.default_rng([seed, _STREAMS.index(condition) + 1 if condition in _STREAMS else 0])
     gap = random.exponential(size=count)
@@ -200,22 +226,22 @@ def _stream(condition: str, seed: int, count: int, capacity: int) -> _Stream:
         gap = gap / rate / np.mean(1 / np.asarray(BURSTS))
     blocks = capacity // BLOCK
     if condition != "popular data":
-        return _Stream(gap, random.integers(0, blocks, count) * BLOCK)
+        return RequestStream(gap, random.integers(0, blocks, count) * BLOCK)
     share = np.cumsum(1 / np.arange(1, OBJECTS + 1) ** ZIPF)
     rank = np.searchsorted(share, random.random(count) * share[-1])
-    return _Stream(gap, random.permutation(blocks)[:OBJECTS][rank] * BLOCK)
+    return RequestStream(gap, random.permutation(blocks)[:OBJECTS][rank] * BLOCK)
 
 
 def _disks(policy: str, condition: str, load: float, run: int, requests: int) -> Scenario:
     drive, speeds = load_drive("atlas10k"), CONDITIONS[condition]
     # a run that ends at a number of completions needs some more arrivals
     count = requests + 256
-    stream = _stream(condition, run, count, int(drive.capacity))
+    requested = stream(condition, run, count, int(drive.capacity))
     random = np.random.default_rng([run, len(_STREAMS) + 1])
-    bits = (stream.sector.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+    bits = (requested.sector.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
     columns: dict[str, Any] = {
         "number": np.arange(count, dtype=np.int32),
-        "sector": stream.sector.astype(np.int32),
+        "sector": requested.sector.astype(np.int32),
         "sectors": np.full(count, BLOCK, np.int32),
         "read": np.ones(count, bool),
         "receiving": random.integers(0, 2**32, count, np.uint32),
@@ -224,7 +250,7 @@ def _disks(policy: str, condition: str, load: float, run: int, requests: int) ->
         "stream": np.zeros(count, np.int32),
         "client": np.zeros(count, np.int32),
     }
-    gap: Any = np.append(stream.gap[:-1], np.inf).astype(np.float32)
+    gap: Any = np.append(requested.gap[:-1], np.inf).astype(np.float32)
     arrivals = RecordedArrivals(Requests(**columns), gap, scale=load * sum(speeds) / DISK_SERVICE)
     slow = FaultSchedule(*(Slowdown(brick, speed) for brick, speed in enumerate(speeds)))
     dispatch = DispatchSwitch(tuple(ON_DISKS.values()), list(ON_DISKS).index(policy))
