@@ -68,12 +68,38 @@ def named_numbers(result: Any) -> dict[str, Any]:
         If the result is neither.
     """
     found = dict(result) if isinstance(result, Mapping) else {VALUE: result}
+    if not found:
+        raise InputError(
+            "the function returned an empty mapping: it must return a scenario, a number, or a mapping of numbers"
+        )
     for name, one in found.items():
-        if not traced(one) and (np.ndim(one) != 0 or np.asarray(one).dtype.kind not in "iuf"):
+        number = np.shape(one) == () and (traced(one) or np.asarray(one).dtype.kind in "iuf")
+        if not number:
             raise InputError(
                 f"{name} {shown(one)}: the function must return a scenario, a number, or a mapping of numbers"
             )
     return found
+
+
+def require_finite(measures: Sequence[str], values: NDArray) -> None:
+    """Raise InputError if a measure has no elasticity because it is 0, infinite or undefined.
+
+    Parameters
+    ----------
+    measures : sequence of str
+        Names of the measures.
+    values : array of float, shape `[measure, seed]`
+        The measures.
+
+    Raises
+    ------
+    InputError
+        If a mean is 0 or not finite.
+    """
+    means = values.mean(-1)
+    for name, mean in zip(measures, means, strict=True):
+        if mean == 0 or not np.isfinite(mean):
+            raise InputError(f"{name} is {mean:g} at this point, and has no elasticity: leave it out of measures")
 
 
 def require_measures(measures: Sequence[str], found: Mapping[str, Any]) -> None:
@@ -120,12 +146,13 @@ def of_formula(
     Raises
     ------
     InputError
-        If the function does not return the measures as numbers, or is not smooth at the point.
+        If the function does not return the measures as numbers, a measure is 0, or finite differences with two steps differ.
 
     Notes
     -----
     JAX differentiates the function if it can trace it. Otherwise, the derivative in x is the difference of two values at
-    x (1 +- 0.001), which is compared with a difference of half the step.
+    x (1 +- 0.001), which is compared with a difference of half the step. A step function that JAX traces has the
+    derivative 0.
     """
     with jax.enable_x64(True):
         point = {name: jnp.asarray(value, float) for name, value in values.items()}
@@ -138,6 +165,7 @@ def of_formula(
     measures = list(found if measures is None else measures)
     require_measures(measures, found)
     numbers = np.array([found[name] for name in measures], float)
+    require_finite(measures, numbers)
     derivatives = np.array([[slopes[name][one] for one in values] for name in measures], float)
     means = numbers.mean(-1)[:, None, None]
     scaled = derivatives * np.array(list(values.values()), float)[:, None]
@@ -169,7 +197,12 @@ def _differences(function: Callable[..., Any], values: Mapping[str, float]) -> t
         raise InputError(
             "JAX cannot trace the function: a function with random numbers must use operations of JAX only"
         )
-    found = named_numbers(function(**values))
+    try:
+        found = named_numbers(function(**values))
+    except TypeError as fault:
+        raise InputError(
+            f"subject: it cannot be called with {', '.join(map(str, values.values()))}: {fault}"
+        ) from fault
     slopes: dict[str, dict[str, NDArray]] = {name: {} for name in found}
     for parameter, value in values.items():
         ends = []
@@ -227,7 +260,7 @@ def sides_of(
     Returns
     -------
     Sides
-        The points. If one side is out of the range of the parameter, the point itself replaces it.
+        The points. If one side is out of the range of the parameter, or reaches 0, the point itself replaces it.
 
     Raises
     ------
@@ -242,13 +275,15 @@ def sides_of(
     failure: InputError | None = None
     for end in (value - width, value + width):
         try:
+            if end * value <= 0:
+                raise InputError(f"{name} {end:g}: a relative change needs two values of the same sign")
             found.append((end, build({**values, name: end})))
         except InputError as fault:
             failure = fault
             found.append((value, build(values)))
     (low, first), (high, second) = found
-    if low == high or low * high <= 0:
-        raise failure or InputError(f"{name} {value:g}: a step of {width:g} reaches 0; give a smaller step")
+    if low == high and failure is not None:
+        raise failure
     kind = "one-sided difference" if value in (low, high) else "central difference"
     return Sides(low, high, (first, second), f"{kind}, common random numbers")
 
@@ -301,16 +336,20 @@ def of_simulation(
     scenarios = [scenario for one in sides for scenario in one.scenarios]
     data = sweep(lambda point: scenarios[point], {"point": list(range(len(scenarios)))}, **settings)
     ends = np.array([measure_of(data, name) for name in measures]).reshape(len(measures), len(sides), 2, -1)
+    require_finite(measures, middle)
     means = ends.mean(-1)
     distance = np.array([np.log(one.high / one.low) for one in sides])
     estimate = np.log(means[:, :, 1] / means[:, :, 0]) / distance
     relative = ends / means[..., None]
     elasticities = estimate[..., None] + (relative[:, :, 1] - relative[:, :, 0]) / distance[:, None]
-    slope = middle.mean(-1)[:, None] / np.array(list(values.values()))
-    attributes = dict(centre.attrs) | {"step": step, "varied": list(values), "warm_up": settings["warm_up"]}
+    at = np.array(list(values.values()))[:, None]
+    # the derivative is a product, whose interval contains that of the measure itself
+    mean = middle.mean(-1, keepdims=True)
+    derivatives = (elasticities * mean[:, None] + estimate[..., None] * (middle - mean)[:, None]) / at
+    attributes = dict(centre.attrs) | {"step": step, "varied": list(values), "warm_up_requests": settings["warm_up"]}
     attributes["wall_seconds"] = centre.attrs["wall_seconds"] + data.attrs["wall_seconds"]
     methods = [one.method for one in sides]
-    return Estimates(list(measures), middle, elasticities, elasticities * slope[..., None], methods, attributes)
+    return Estimates(list(measures), middle, elasticities, derivatives, methods, attributes)
 
 
 def require_simulated(measures: Sequence[str]) -> None:

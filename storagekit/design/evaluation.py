@@ -12,7 +12,7 @@ from jax.errors import JAXTypeError
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.provenance import made_by
+from storagekit.core.provenance import made_by, made_jointly
 from storagekit.design.estimates import measure_of, named_numbers, require_measures, require_simulated
 from storagekit.engine import Scenario
 from storagekit.simulation import sweep
@@ -35,11 +35,13 @@ class Evaluation(ABC):
     smooth = False
     # smallest step of a search without derivatives, as a share of the range of a parameter
     accuracy = 1e-6
+    # largest number of combinations of whole numbers that are all compared, without and with a search for each
+    compared, searched = 10_000, 256
 
     def __init__(self, names: Sequence[str], measures: Sequence[str]):
         self.names, self.measures = list(names), list(measures)
         self.known: dict[bytes, NDArray] = {}
-        self.attributes: dict[str, Any] = {}
+        self.attributes: dict[str, Any] = made_by("analytic") | {"varied": self.names}
 
     def at(self, points: NDArray) -> NDArray:
         """Return the measures at points, and compute those that are not known.
@@ -63,6 +65,10 @@ class Evaluation(ABC):
         """Return the derivatives of all measures at a point, shape `[measure, parameter]`."""
         raise NotImplementedError
 
+    def further(self, point: NDArray) -> dict[str, float]:
+        """Return further facts about a known point; by default none."""
+        return {}
+
     @abstractmethod
     def _computed(self, points: NDArray) -> NDArray:
         """Return the measures at points that are not known, shape `[point, measure]`."""
@@ -85,7 +91,6 @@ class _Traced(Evaluation):
 
         self._batch = jax.jit(jax.vmap(measured))
         self._slopes = jax.jit(jax.jacfwd(measured))
-        self.attributes = made_by("analytic")
 
     def _computed(self, points: NDArray) -> NDArray:
         # powers of two, so that few sizes are compiled
@@ -108,7 +113,6 @@ class _Plain(Evaluation):
     ):
         super().__init__(names, measures)
         self._function, self._whole = function, frozenset(whole)
-        self.attributes = made_by("analytic")
 
     def _computed(self, points: NDArray) -> NDArray:
         return np.array([self._measured(point) for point in points.tolist()], float)
@@ -116,7 +120,7 @@ class _Plain(Evaluation):
     def _measured(self, point: Sequence[float]) -> list[float]:
         try:
             found = named_numbers(self._function(**self._named(point, self._whole)))
-        except InputError:
+        except (InputError, ArithmeticError):
             return [np.nan] * len(self.measures)
         return [float(found[name]) for name in self.measures]
 
@@ -126,6 +130,7 @@ class _Simulated(Evaluation):
 
     relaxes = False
     accuracy = 1e-3
+    compared, searched = 1_000, 16
 
     def __init__(
         self,
@@ -137,24 +142,34 @@ class _Simulated(Evaluation):
     ):
         super().__init__(names, measures)
         self._build, self._whole, self._settings = build, frozenset(whole), settings
+        self._made: list[dict[str, Any]] = []
+        self._blocked: dict[bytes, float] = {}
 
     def _computed(self, points: NDArray) -> NDArray:
         measured = np.full((len(points), len(self.measures)), np.nan)
         scenarios: dict[int, Scenario] = {}
         for number, point in enumerate(points.tolist()):
-            with suppress(InputError):
+            with suppress(InputError, ArithmeticError):
                 scenarios[number] = self._build(**self._named(point, self._whole))
         if scenarios:
             built = list(scenarios.values())
             data = sweep(lambda point: built[point], {"point": list(range(len(built)))}, **self._settings)
-            self.attributes = self.attributes or dict(data.attrs) | {"varied": self.names}
+            self.attributes = made_jointly([*self._made, data.attrs]) | {"varied": self.names}
+            self._made = [self.attributes]
             measured[list(scenarios)] = np.stack([measure_of(data, name).mean(-1) for name in self.measures], -1)
+            blocked = data.blocked.mean("seed").values
+            self._blocked |= {
+                points[number].tobytes(): float(one) for number, one in zip(scenarios, blocked, strict=True)
+            }
         return measured
+
+    def further(self, point: NDArray) -> dict[str, float]:
+        return {"blocked": self._blocked[point.tobytes()]}
 
 
 def evaluation_of(
     subject: Callable[..., Any],
-    point: Mapping[str, float],
+    points: Sequence[Mapping[str, float]],
     objective: str | None,
     others: Sequence[str],
     whole: Sequence[str],
@@ -166,8 +181,8 @@ def evaluation_of(
     ----------
     subject : callable
         The function.
-    point : mapping of str to float
-        Values of all parameters, at which the function is called to find out what it returns.
+    points : sequence of mapping of str to float
+        Values of all parameters. The function is called at these points, one after the other, until it returns a result.
     objective : str or None
         The first measure. None is the number that the function returns, or the mean response time of a simulation.
     others : sequence of str
@@ -185,9 +200,9 @@ def evaluation_of(
     Raises
     ------
     InputError
-        If the function does not return the measures.
+        If the function does not return the measures, or rejects all points.
     """
-    first = subject(**{name: _number(name, value, whole) for name, value in point.items()})
+    first, point = _first(subject, points, whole)
     if isinstance(first, Scenario):
         chosen = _each(objective or "response", others)
         require_simulated(chosen)
@@ -211,3 +226,16 @@ def _each(objective: str, others: Sequence[str]) -> list[str]:
 
 def _number(name: str, value: float, whole: Container[str]) -> float:
     return int(value) if name in whole else value
+
+
+def _first(
+    subject: Callable[..., Any], points: Sequence[Mapping[str, float]], whole: Container[str]
+) -> tuple[Any, Mapping[str, float]]:
+    """Return the first result of a function, and the point."""
+    failure: Exception | None = None
+    for point in points:
+        try:
+            return subject(**{name: _number(name, value, whole) for name, value in point.items()}), point
+        except (InputError, ArithmeticError) as fault:
+            failure = fault
+    raise InputError(f"the function fails at {len(points)} points within the bounds: {failure}") from failure

@@ -92,7 +92,7 @@ def point_of(label: str, values: Any) -> dict[str, float]:
     given = instance_of(Mapping, "a mapping from parameters to values, such as {'rate': 50.0}")(label, values)
     if not given:
         raise InputError(f"{label}: no parameters; give at least one")
-    return {text(f"a name of {label}", name): REAL(name, value) for name, value in given.items()}
+    return {text(f"a name of {label}", name): float(REAL(name, value)) for name, value in given.items()}
 
 
 def require_parameters(function: Callable[..., Any], names: Sequence[str]) -> None:

@@ -21,21 +21,27 @@ from storagekit.core.validation import (
     validate,
 )
 from storagekit.design.evaluation import evaluation_of
-from storagekit.design.fields import require_parameters
+from storagekit.design.fields import require_parameters, takes_key
 from storagekit.design.searching import (
     FEASIBLE,
+    Compared,
     Problem,
     Space,
     at_limit,
     best_whole,
     first_points,
     pair_of,
+    ranges_of,
     relaxed_optimum,
 )
 from storagekit.simulation.experiment import listed
 
 STEPS = COUNT.up_to(10_000)
 STARTS = COUNT.up_to(4096)
+# smallest number of points from which the ranges of the measures of a formula are determined
+_FEWEST = 16
+# an objective that is smaller than this share of its range is 0
+_LEAST_RANGE = 1e-9
 _LIMITS = instance_of(Mapping, "a mapping from measures to pairs of limits, such as {'p99': (None, 0.05)}")
 _BOUNDS = instance_of(Mapping, "a mapping from parameters to pairs, such as {'unit': (4096, 1e6)}")
 
@@ -56,15 +62,20 @@ class Optimum:
         The best point if whole numbers may have fractions; equal to `values` if there are no whole numbers or if they cannot
         have fractions.
     gap : float
-        Relative difference between the objective at `values` and at `relaxed`, 0 or more.
+        Difference between the objective at `values` and at `relaxed`, relative to the latter; NaN if the latter is 0.
     active : tuple of str
-        Constraints and bounds that hold with equality.
+        Constraints and bounds that hold with equality: within 0.01%, or 1% for simulations.
+    combinations : int
+        Number of combinations of whole numbers that were compared.
     proved : bool
-        Whether all combinations of the whole numbers were compared.
+        Whether `values` is the global optimum, because all combinations of whole numbers were compared and no other
+        parameters were searched.
+    converged : bool
+        Whether the search ended before its largest number of steps.
     evaluations : int
         Number of points at which the measures were computed.
     attributes : dict
-        The provenance of the measures.
+        The provenance of the measures, and the problem.
     """
 
     values: dict[str, float]
@@ -73,7 +84,9 @@ class Optimum:
     relaxed: dict[str, float]
     gap: float
     active: tuple[str, ...]
+    combinations: int
     proved: bool
+    converged: bool
     evaluations: int
     attributes: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -82,12 +95,16 @@ class Optimum:
         points = [f"{name:<24} {value:.6g}" for name, value in self.values.items()]
         results = [f"{name:<24} {value:.6g}" for name, value in self.measures.items()]
         limits = f"at its limit: {', '.join(self.active)}" if self.active else "no constraint is at its limit"
-        compared = f"best of several local searches, {self.gap:.2%} from the optimum with fractions"
+        compared = "the best of several local searches"
         if self.proved:
-            compared = "all combinations of whole numbers were compared"
-        elif self.relaxed == self.values:
-            compared = "best of several local searches"
-        return "\n".join([*points, *results, limits, f"{self.evaluations} evaluations; {compared}"])
+            compared = f"the best of all {self.combinations} combinations of whole numbers"
+        elif self.combinations:
+            compared = f"the best of {self.combinations} combinations of whole numbers"
+            compared += "" if self.relaxed == self.values else f", {self.gap:.2%} from the optimum with fractions"
+        ended = [] if self.converged else ["the search reached its largest number of steps: raise steps"]
+        blocked = self.attributes.get("blocked", 0)
+        waited = [f"{blocked:.0f} arrivals waited for a slot: raise System.slots"] if blocked else []
+        return "\n".join([*points, *results, limits, f"{self.evaluations} evaluations; {compared}", *ended, *waited])
 
 
 @validate
@@ -147,11 +164,17 @@ def optimize(
     -----
     A formula that JAX traces is optimized by sequential quadratic programming (SLSQP) with its derivatives, other functions
     and simulations by COBYQA, which needs none. Simulations of all points have the same random numbers, so that the
-    objective is a function of the parameters; the optimum is that of the sample. Positive parameters are searched on a
-    logarithmic scale. A search finds a local optimum; the first points are a Sobol sequence.
+    objective is a function of the parameters; the optimum is that of the sample. A search finds a local optimum; the first
+    points are a Sobol sequence. Points at which the function raises InputError or ArithmeticError are not feasible.
 
-    With whole numbers, all combinations are compared if there are at most 10,000 (256 if other parameters must be searched
-    for each). Otherwise, the combinations around the relaxed optimum are compared.
+    A parameter whose lower bound is above 0 is searched on a logarithmic scale. If the lower bound is 0, the scale is linear:
+    give a lower bound above 0 for a wide range.
+
+    With whole numbers, all combinations are compared if there are at most 10,000, or 256 if other parameters are searched
+    for each; 1,000 and 16 for simulations. Otherwise, the combinations around the relaxed optimum of a formula are compared.
+
+    In a simulation arrivals may wait for a slot, so that overloaded points have long response times. The attribute `blocked`
+    is the mean number of arrivals that waited at the optimum.
 
     References
     ----------
@@ -171,43 +194,50 @@ def optimize(
     """
     space = Space.of(bounds, whole)
     require_parameters(subject, space.names)
+    if takes_key(subject):
+        raise InputError(
+            "subject: it has the parameter key; give a function that averages over its random numbers itself"
+        )
     limits = {name: pair_of(f"constraint of {name}", pair) for name, pair in constraints.items()}
-    middle = np.where(space.whole, space.low, first_points(space, 1)[0])
-    point = dict(zip(space.names, middle.tolist(), strict=True))
+    points = first_points(space, starts)
+    rounded = np.where(space.whole, np.clip(np.round(points), space.low, space.high), points)
     settings = {"seeds": listed(seeds), "requests": requests, "warm_up": warm_up, "allow_blocked": True}
-    evaluation = evaluation_of(subject, point, objective, list(limits), whole, settings)
-    problem = Problem(evaluation, space, -1.0 if maximize else 1.0, limits, steps)
+    named = [dict(zip(space.names, point, strict=True)) for point in rounded.tolist()]
+    evaluation = evaluation_of(subject, named, objective, list(limits), whole, settings)
+    # formulas are cheap: a few more points show the ranges of their measures
+    begin = first_points(space, max(starts, _FEWEST)) if evaluation.relaxes else rounded
+    problem = Problem(evaluation, space, -1.0 if maximize else 1.0, limits, steps, ranges_of(evaluation, begin))
     if not space.whole.any():
         best = relaxed_optimum(problem, starts)
-        return _answer(problem, best, best, proved=False)
-    relaxed = relaxed_optimum(problem, starts) if evaluation.relaxes else None
-    best, proved = best_whole(problem, relaxed, starts)
-    return _answer(problem, best, best if relaxed is None else relaxed, proved)
+        return _answer(problem, Compared(best, 0, False), best.point)
+    relaxed = relaxed_optimum(problem, starts).point if evaluation.relaxes else None
+    best = best_whole(problem, relaxed, starts)
+    return _answer(problem, best, best.found.point if relaxed is None else relaxed)
 
 
-def _answer(problem: Problem, best: NDArray, relaxed: NDArray, proved: bool) -> Optimum:
+def _answer(problem: Problem, best: Compared, relaxed: NDArray) -> Optimum:
     evaluation, names = problem.evaluation, problem.space.names
-    measures, compared = evaluation.at(np.array([best, relaxed]))
-    found = dict(zip(names, best.tolist(), strict=True))
-    where = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
+    measures, other = evaluation.at(np.array([best.found.point, relaxed]))
+    found = dict(zip(names, best.found.point.tolist(), strict=True))
+    where = ", ".join(f"{name} {value:.6g}" for name, value in found.items())
     if not np.isfinite(measures[0]):
-        raise InputError(
-            f"no point has a finite {evaluation.measures[0]}, such as {where}: narrow the bounds or raise starts"
-        )
+        raise InputError(f"no point has a finite {evaluation.measures[0]}: narrow the bounds or raise starts")
     if problem.excess(measures).max(initial=0.0) > FEASIBLE:
         name, index, _, limit = list(problem.rows())[int(np.argmax(problem.excess(measures)))]
-        reached = f"{name} {measures[index]:.4g}, limit {limit:.4g}"
-        raise InputError(
-            f"no point meets the constraints: the nearest has {reached}, at {where}; relax a limit or a bound"
-        )
+        reached = f"{name} {measures[index]:.8g}, limit {limit:.8g}"
+        raise InputError(f"no compared point meets the constraints: the nearest has {reached}, at {where}; relax one")
+    asked = {"objective": evaluation.measures[0], "maximize": int(problem.sign < 0), "bounds": str(problem.space.ends)}
+    size = abs(other[0])
     return Optimum(
         values=found,
         measures=dict(zip(evaluation.measures, measures.tolist(), strict=True)),
         objective=evaluation.measures[0],
         relaxed=dict(zip(names, relaxed.tolist(), strict=True)),
-        gap=float(abs(measures[0] - compared[0]) / (abs(compared[0]) or 1)),
-        active=at_limit(problem, best, measures),
-        proved=proved,
+        gap=float(abs(measures[0] - other[0]) / size) if size > _LEAST_RANGE * problem.ranges[0] else np.nan,
+        active=at_limit(problem, best.found.point, measures),
+        combinations=best.combinations,
+        proved=best.every and bool(problem.space.whole.all()),
+        converged=best.found.converged,
         evaluations=len(evaluation.known),
-        attributes=evaluation.attributes,
+        attributes=evaluation.attributes | asked | evaluation.further(best.found.point),
     )

@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,17 @@ from scipy.stats import qmc
 from tqdm import tqdm
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import REAL, require, shown
+from storagekit.core.validation import REAL, require, shown, text
 from storagekit.design.evaluation import Evaluation
 
-# largest number of combinations of whole numbers that are all compared: without and with a search for each
-ENUMERATED, SEARCHED = 10_000, 256
-# largest violation of a constraint, relative to the limit
+# largest violation of a constraint, relative to the limit, or to the range of the measure if the limit is 0
 FEASIBLE = 1e-6
 # number of the first points from which searches start: with derivatives, and without
 _SEARCHES = {True: 4, False: 1}
+# number of searches for each combination of whole numbers
+_EACH = {True: 2, False: 1}
+# SLSQP ends with this status if rounding hides the descent, near an optimum
+_AT_PRECISION = 8
 # the scaled objective where it is infinite
 _WORSE = 1e3
 # largest distance from a bound at which a parameter is at the bound, as a share of the range
@@ -73,7 +75,9 @@ class Space:
         for name in whole:
             if name not in bounds:
                 raise InputError(f"whole {name!r} has no bounds: give one of {', '.join(map(str, bounds))}")
-        ends = np.array([pair_of(f"bounds of {name}", pair) for name, pair in bounds.items()], float)
+        ends = np.array(
+            [pair_of(f"bounds of {text('a parameter', name)}", pair) for name, pair in bounds.items()], float
+        )
         if np.isnan(ends).any():
             raise InputError("bounds: give both bounds of each parameter, or a wide range")
         low, high = ends.T
@@ -100,6 +104,13 @@ class Space:
         """Return the derivatives of `points` in the coordinates."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.low > 0, point * np.log(self.high / self.low), self.high - self.low)
+
+    @property
+    def ends(self) -> dict[str, tuple[float, float]]:
+        """Return the bounds of each parameter."""
+        return {
+            name: (float(low), float(high)) for name, low, high in zip(self.names, self.low, self.high, strict=True)
+        }
 
     @property
     def combinations(self) -> int:
@@ -150,6 +161,8 @@ class Problem:
         The limits of other measures, NaN where there is none.
     steps : int
         Largest number of steps of a search.
+    ranges : array of float, shape `[measure]`
+        Range of each measure over the first points, above 0.
     """
 
     evaluation: Evaluation
@@ -157,6 +170,7 @@ class Problem:
     sign: float
     limits: dict[str, tuple[float, float]]
     steps: int
+    ranges: NDArray
 
     def rows(self) -> Iterator[tuple[str, int, float, float]]:
         """Yield each limit: name of the measure, its index, the sign of the excess, and the limit."""
@@ -166,8 +180,11 @@ class Problem:
                     yield name, self.evaluation.measures.index(name), sign, limit
 
     def excess(self, measures: NDArray) -> NDArray:
-        """Return the violation of each limit relative to the limit, positive if violated; shape `[..., limit]`."""
-        found = [sign * (measures[..., index] - limit) / (abs(limit) or 1) for _, index, sign, limit in self.rows()]
+        """Return the violation of each limit, positive if violated; shape `[..., limit]`. See `FEASIBLE` for the unit."""
+        found = [
+            sign * (measures[..., index] - limit) / (abs(limit) or self.ranges[index])
+            for _, index, sign, limit in self.rows()
+        ]
         return np.stack(found, -1) if found else np.zeros((*measures.shape[:-1], 0))
 
     def rank(self, measures: NDArray) -> NDArray:
@@ -194,7 +211,22 @@ class Problem:
         return points[self.rank(self.evaluation.at(points))[0]]
 
 
-def search(problem: Problem, start: NDArray, free: NDArray) -> NDArray:
+class Found(NamedTuple):
+    """The result of a search.
+
+    Parameters
+    ----------
+    point : array of float, shape `[parameter]`
+        The best point.
+    converged : bool
+        Whether the search ended before its largest number of steps.
+    """
+
+    point: NDArray
+    converged: bool
+
+
+def search(problem: Problem, start: NDArray, free: NDArray) -> Found:
     """Search for a local optimum.
 
     Parameters
@@ -208,12 +240,12 @@ def search(problem: Problem, start: NDArray, free: NDArray) -> NDArray:
 
     Returns
     -------
-    array of float, shape `[parameter]`
+    Found
         The better one of the first and the last point.
     """
     evaluation, space = problem.evaluation, problem.space
     if not free.any():
-        return start
+        return Found(start, True)
     first = space.coordinates(start)
 
     def point(coordinates: NDArray) -> NDArray:
@@ -229,11 +261,11 @@ def search(problem: Problem, start: NDArray, free: NDArray) -> NDArray:
         here = point(coordinates)
         return np.nan_to_num((evaluation.slopes(here) * space.steepness(here))[:, free], posinf=0, neginf=0)
 
-    begin = abs(measured(first[free])[0])
-    size = begin if np.isfinite(begin) and begin else 1.0
+    begin, size = measured(first[free])[0], problem.ranges[0]
+    begin = begin if np.isfinite(begin) else 0.0
 
     def objective(coordinates: NDArray) -> float:
-        found = problem.sign * measured(coordinates)[0] / size
+        found = problem.sign * (measured(coordinates)[0] - begin) / size
         return found if np.isfinite(found) else _WORSE
 
     def excess(coordinates: NDArray) -> NDArray:
@@ -241,13 +273,13 @@ def search(problem: Problem, start: NDArray, free: NDArray) -> NDArray:
 
     rows = list(problem.rows())
     which = [index for _, index, _, _ in rows]
-    factors = np.array([sign / (abs(limit) or 1) for _, _, sign, limit in rows])
+    factors = np.array([sign / (abs(limit) or problem.ranges[index]) for _, index, sign, limit in rows])
     smooth = evaluation.smooth
     options: dict[str, Any] = {"jac": lambda x: problem.sign * slopes(x)[0] / size} if smooth else {}
     if rows and smooth:
         fixed = (slopes(first[free])[which] == 0).all(-1)
         if (fixed & (excess(first[free]) > FEASIBLE)).any():
-            return start  # no free parameter changes a limit that is violated
+            return Found(start, True)  # no free parameter changes a limit that is violated
     if rows:
         jacobian: dict[str, Any] = {"jac": lambda x: slopes(x)[which] * factors[:, None]} if smooth else {}
         options["constraints"] = NonlinearConstraint(excess, -np.inf, 0, **jacobian)
@@ -257,10 +289,18 @@ def search(problem: Problem, start: NDArray, free: NDArray) -> NDArray:
         radii = {"initial_tr_radius": 0.1, "final_tr_radius": problem.evaluation.accuracy}
         options |= {"method": "COBYQA", "options": {"maxfev": problem.steps, **radii}}
     found = minimize(objective, first[free], bounds=Bounds(0, 1), **options)
-    return problem.best_of(np.array([point(found.x), start]))
+    ended = found.success or found.status == _AT_PRECISION
+    return Found(problem.best_of(np.array([point(found.x), start])), bool(ended))
 
 
-def relaxed_optimum(problem: Problem, starts: int) -> NDArray:
+def best_found(problem: Problem, found: Iterable[Found]) -> Found:
+    """Return the best one of the results of several searches."""
+    ends = list(found)
+    points = np.array([one.point for one in ends])
+    return ends[problem.rank(problem.evaluation.at(points))[0]]
+
+
+def relaxed_optimum(problem: Problem, starts: int) -> Found:
     """Return the best point that is found if whole numbers may have fractions.
 
     Parameters
@@ -272,14 +312,24 @@ def relaxed_optimum(problem: Problem, starts: int) -> NDArray:
 
     Returns
     -------
-    array of float, shape `[parameter]`
+    Found
         The point.
     """
     points = first_points(problem.space, starts)
     order = problem.rank(problem.evaluation.at(points))[: _SEARCHES[problem.evaluation.smooth]]
     every = np.ones(len(problem.space.names), bool)
-    ends = [search(problem, points[one], every) for one in _progress(order)]
-    return problem.best_of(np.array(ends))
+    return best_found(problem, (search(problem, points[one], every) for one in _progress(order)))
+
+
+def ranges_of(evaluation: Evaluation, points: NDArray) -> NDArray:
+    """Return the range of each measure over some points, shape `[measure]`; its size, or 1, if the range is 0."""
+    measures = evaluation.at(points)
+    finite = np.where(np.isfinite(measures), measures, np.nan)
+    known = np.any(np.isfinite(measures), axis=0, keepdims=True)[0]
+    spread, size = np.ones((2, measures.shape[1]))
+    spread[known] = np.nanmax(finite[:, known], 0) - np.nanmin(finite[:, known], 0)
+    size[known] = np.nanmax(np.abs(finite[:, known]), 0)
+    return np.where(spread > 0, spread, np.where(size > 0, size, 1.0))
 
 
 def first_points(space: Space, starts: int) -> NDArray:
@@ -289,7 +339,25 @@ def first_points(space: Space, starts: int) -> NDArray:
     return space.points(unit[:starts])
 
 
-def best_whole(problem: Problem, relaxed: NDArray | None, starts: int) -> tuple[NDArray, bool]:
+class Compared(NamedTuple):
+    """The best point among combinations of whole numbers.
+
+    Parameters
+    ----------
+    found : Found
+        The point.
+    combinations : int
+        Number of combinations that were compared.
+    every : bool
+        Whether these are all combinations.
+    """
+
+    found: Found
+    combinations: int
+    every: bool
+
+
+def best_whole(problem: Problem, relaxed: NDArray | None, starts: int) -> Compared:
     """Return the best point with whole numbers.
 
     Parameters
@@ -303,37 +371,40 @@ def best_whole(problem: Problem, relaxed: NDArray | None, starts: int) -> tuple[
 
     Returns
     -------
-    point : array of float, shape `[parameter]`
+    Compared
         The point.
-    proved : bool
-        Whether all combinations of whole numbers were compared.
 
     Raises
     ------
     InputError
         If there are too many combinations.
     """
-    space = problem.space
+    space, evaluation = problem.space, problem.evaluation
     free = ~space.whole
-    limit = SEARCHED if free.any() else ENUMERATED
-    proved = space.combinations <= limit
-    if not proved and relaxed is None:
-        raise InputError(
-            f"{space.combinations} combinations of whole numbers: at most {limit} can be compared; narrow the bounds"
-        )
-    if proved:
+    limit = evaluation.searched if free.any() else evaluation.compared
+    every = space.combinations <= limit
+    if every:
         ranges = [range(int(low), int(high) + 1) for low, high in zip(space.low, space.high, strict=True)]
+    elif relaxed is not None:
+        ranges = [range(math.floor(one), math.ceil(one) + 1) for one in relaxed]
     else:
-        ranges = [range(math.floor(one), math.ceil(one) + 1) for one in (relaxed if relaxed is not None else ())]
-    combinations = itertools.product(*(ranges[index] for index in np.flatnonzero(space.whole)))
-    chosen = np.array(list(combinations), float)
-    begin = first_points(space, starts) if relaxed is None else relaxed[None]
+        ranges = []
+    count = math.prod(len(ranges[index]) for index in np.flatnonzero(space.whole)) if ranges else space.combinations
+    if count > limit:
+        raise InputError(f"{count} combinations of whole numbers: at most {limit} can be compared; narrow the bounds")
+    chosen = np.array(list(itertools.product(*(ranges[index] for index in np.flatnonzero(space.whole)))), float)
+    begin = first_points(space, starts)
+    begin = begin if relaxed is None else np.concatenate([relaxed[None], begin])
     tried = np.repeat(begin[None], len(chosen), 0)
     tried[:, :, space.whole] = chosen[:, None]
     if not free.any():
-        return problem.best_of(tried[:, 0]), proved
-    problem.evaluation.at(tried.reshape(-1, len(space.names)))
-    return problem.best_of(np.array([search(problem, problem.best_of(one), free) for one in _progress(tried)])), proved
+        return Compared(Found(problem.best_of(tried[:, 0]), True), count, every)
+    measures = evaluation.at(tried.reshape(-1, len(space.names))).reshape(*tried.shape[:2], -1)
+    ends = []
+    for points, known in zip(_progress(tried), measures, strict=True):
+        order = problem.rank(known)[: _EACH[evaluation.smooth]]
+        ends += [search(problem, points[one], free) for one in order]
+    return Compared(best_found(problem, ends), count, every)
 
 
 def _progress(searches: Any) -> Iterable[Any]:
@@ -355,12 +426,11 @@ def at_limit(problem: Problem, point: NDArray, measures: NDArray) -> tuple[str, 
     Returns
     -------
     tuple of str
-        The names.
+        The names of measures, and of parameters as "bound of NAME".
     """
     near = np.abs(problem.excess(measures)) <= max(_AT_BOUND, 10 * problem.evaluation.accuracy)
-    found = [name for (name, *_), close in zip(problem.rows(), near, strict=True) if close]
-    unit = problem.space.coordinates(point)
-    return (
-        *found,
-        *(name for name, one in zip(problem.space.names, unit, strict=True) if min(one, 1 - one) <= _AT_BOUND),
-    )
+    found = dict.fromkeys(name for (name, *_), close in zip(problem.rows(), near, strict=True) if close)
+    space = problem.space
+    unit = space.coordinates(point)
+    ends = (np.minimum(unit, 1 - unit) <= _AT_BOUND) & (space.high > space.low)
+    return (*found, *(f"bound of {name}" for name, one in zip(space.names, ends, strict=True) if one))

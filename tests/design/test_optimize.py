@@ -92,7 +92,9 @@ def test_whole_numbers_and_a_stripe_unit_agree_with_brute_force(seed):
         if measures(rows, replicas, 1.0)["cost"] <= limit
         for times in [measures(rows, replicas, units)["response"]]
     )
-    assert found.proved and (found.values["rows"], found.values["replicas"]) == brute[1:]
+    assert (
+        found.combinations == 72 and not found.proved and (found.values["rows"], found.values["replicas"]) == brute[1:]
+    )
     assert found.measures["response"] == pytest.approx(brute[0], rel=1e-5)
     assert found.measures["response"] <= brute[0] * (1 + 1e-9)
     # fractions are never worse
@@ -106,7 +108,9 @@ def test_many_combinations_are_compared_around_the_relaxed_optimum():
     found = sk.optimize(
         lambda a, b: (a - 1234.4) ** 2 + (b - 77.7) ** 2, {"a": (1, 5000), "b": (1, 5000)}, whole=["a", "b"]
     )
-    assert found.values == {"a": 1234.0, "b": 78.0} and not found.proved
+    assert found.values == {"a": 1234.0, "b": 78.0} and not found.proved and found.combinations == 4
+    few = sk.optimize(lambda a: (a - 12.4) ** 2, {"a": (1, 50)}, whole=["a"])
+    assert few.values == {"a": 12.0} and few.proved and few.combinations == 50
 
 
 def test_a_function_without_derivatives_agrees_with_one_that_has_them():
@@ -124,6 +128,43 @@ def test_a_function_without_derivatives_agrees_with_one_that_has_them():
     assert ways[0].values == pytest.approx({"x": 3.5, "y": -1.5}, abs=1e-4)
     assert ways[1].values == pytest.approx(ways[0].values, abs=2e-3)
     assert ways[0].active == ("g",) and "at its limit: g" in str(ways[0])
+
+
+def test_each_combination_is_searched_from_several_points():
+    """Two valleys in x; the deeper one is far from the relaxed optimum of the other parameter."""
+
+    def valleys(n, x):
+        depth = jnp.where(n > 1.5, 1.0, 0.0)
+        return (n - 1.4) ** 2 + 2 - jnp.exp(-200 * (x - 0.2) ** 2) - (1 + depth) * jnp.exp(-200 * (x - 0.8) ** 2)
+
+    found = sk.optimize(valleys, {"n": (1, 3), "x": (0.05, 1.0)}, whole=["n"], starts=64)
+    assert found.values["n"] == 2 and found.values["x"] == pytest.approx(0.8, abs=1e-2)
+
+
+def test_a_limit_of_zero_has_the_scale_of_its_measure():
+    found = sk.optimize(
+        lambda x: {"x": x, "slack": 1e-9 * (x - 1)}, {"x": (0.01, 10)}, objective="x", constraints={"slack": (0, None)}
+    )
+    assert found.values["x"] == pytest.approx(1.0, rel=1e-4)
+
+
+def test_an_objective_near_zero_is_searched_to_its_minimum():
+    found = sk.optimize(lambda x: x - 1 + 1e-9, {"x": (0.01, 100.0)}, starts=1)
+    assert found.values["x"] == pytest.approx(0.01) and found.converged and found.active == ("bound of x",)
+    zero = sk.optimize(lambda n: (n - 3.0) ** 2, {"n": (1, 9)}, whole=["n"])
+    assert math.isnan(zero.gap) and zero.values == {"n": 3.0}
+
+
+def test_points_that_the_function_rejects_are_not_feasible():
+    def above_two(x):
+        if x < 2:
+            raise sk.InputError("x is too small")
+        return float(x) ** 2
+
+    assert sk.optimize(above_two, {"x": (1, 6)}, whole=["x"]).values == {"x": 2.0}
+    assert sk.optimize(above_two, {"x": (0.5, 3.5)}, steps=200).values["x"] == pytest.approx(2.0, abs=1e-2)
+    few = sk.optimize(lambda x: (float(x) - 3) ** 2, {"x": (0.1, 100.0)}, starts=1, steps=5)
+    assert not few.converged and "raise steps" in str(few)
 
 
 @pytest.mark.optimized
@@ -153,6 +194,7 @@ def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
     # quantiles have errors of up to 1.6%, which move the spare capacity by as much, in addition to the sample
     assert found.values["rate"] == pytest.approx(exact, abs=0.05 * (1 / SERVICE - exact))
     assert found.attributes["basis"] == "simulated" and found.attributes["varied"] == ["rate"]
+    assert found.attributes["blocked"] == 0 and found.attributes["maximize"] == 1
 
 
 @pytest.mark.parametrize(
@@ -166,11 +208,18 @@ def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
         (lambda: sk.optimize(lambda x: x, {"x": (0, 1)}, whole=["y"]), "whole 'y' has no bounds"),
         (lambda: sk.optimize(lambda y: y, {"x": (0, 1)}), "cannot be called with x"),
         (lambda: sk.optimize(lambda x: {"a": x, "b": x}, {"x": (0, 1)}), "objective: give one of"),
+        (lambda: sk.optimize(lambda x: {}, {"x": (0, 1)}), "empty mapping"),
+        (lambda: sk.optimize(lambda x, key: x, {"x": (0, 1)}), "it has the parameter key"),
+        (
+            lambda: sk.optimize(lambda x: 1 / (x - x), {"x": (0, 1)}),
+            "the function fails at 16 points within the bounds",
+        ),
+        (lambda: sk.optimize(lambda x: x, {1: (0, 1)}), "a parameter: given 1; give text"),
         (lambda: sk.optimize(lambda x: {"a": x}, {"x": (0, 1)}, objective="c"), "measure 'c': the function returns a"),
         (lambda: sk.optimize(lambda x: float(x), {"x": (0, 10**6)}, whole=["x"]), "combinations of whole numbers"),
         (
             lambda: sk.optimize(lambda x: {"a": x, "b": x}, {"x": (1, 2)}, objective="a", constraints={"b": (3, None)}),
-            "no point meets the constraints: the nearest has b 2, limit 3, at x 2",
+            "no compared point meets the constraints: the nearest has b 2, limit 3, at x 2",
         ),
         (lambda: sk.optimize(lambda x: response_mm1(x, 1.0), {"x": (2.0, 3.0)}), "no point has a finite value"),
     ],

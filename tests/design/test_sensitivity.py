@@ -58,9 +58,13 @@ def test_an_open_queue_has_the_elasticities_of_the_formula():
         assert near(found.elasticity.sel(measure="p99", parameter=name), exact, 0.5, 0.16)
     assert near(found.elasticity.sel(measure="throughput", parameter="rate"), 1.0, 0.02)
     assert near(found.elasticity.sel(measure="throughput", parameter="service"), 0.0, 0.02)
-    slope = found.derivative.sel(measure="response", parameter="service", statistic="mean")
-    ratio = found.elasticity.sel(measure="response", parameter="service", statistic="mean") / SERVICE
-    assert float(slope) == pytest.approx(float(ratio * found.value.sel(measure="response", statistic="mean")))
+    at_service = {"measure": "response", "parameter": "service"}
+    slope, ratio = found.derivative.sel(at_service), found.elasticity.sel(at_service) / SERVICE
+    mean = found.value.sel(measure="response")
+    assert float(slope[0]) == pytest.approx(float(ratio[0] * mean[0]))
+    # the derivative is a product: its relative error is at least as large as the difference of those of its factors
+    errors = [float((one[2] - one[0]) / one[0]) for one in (slope, ratio, mean)]
+    assert errors[0] >= 0.99 * abs(errors[1] - errors[2]) and errors[0] <= 1.01 * (errors[1] + errors[2])
 
 
 @pytest.mark.optimized
@@ -80,6 +84,12 @@ def test_a_closed_network_has_the_elasticities_of_mean_value_analysis():
     exact = np.log(throughput(7) / throughput(5)) / np.log(7 / 5)
     assert near(rows.sel(parameter="arrivals.outstanding"), exact, 0.05)
     assert found.at.values.tolist() == [pytest.approx(20_000 / SERVICE), 6]
+    # the elasticity in the rate is certain, and the throughput is not
+    value, slope = (
+        found.value.sel(measure="throughput"),
+        found.derivative.sel(measure="throughput", parameter=parameters[0]),
+    )
+    assert float((slope[2] - slope[1]) / slope[0]) == pytest.approx(float((value[2] - value[1]) / value[0]), rel=1e-3)
 
 
 def test_a_formula_has_exact_derivatives():
@@ -135,6 +145,11 @@ def test_a_limit_is_not_passed():
         (lambda: sk.sensitivity(lambda x: x, {}), "no parameters"),
         (lambda: sk.sensitivity(lambda x: {"a": x}, {"x": 1.0}, measures=["b"]), "the function returns a"),
         (lambda: sk.sensitivity(lambda x, key: float(x), {"x": 1.0}), "JAX cannot trace"),
+        (lambda: sk.sensitivity(lambda x: x - 1, {"x": 1.0}), "value is 0 at this point, and has no elasticity"),
+        (lambda: sk.sensitivity(lambda x: {}, {"x": 1.0}), "empty mapping"),
+        (lambda: sk.sensitivity(lambda x: jnp.ones(3) * x, {"x": 1.0}), "the function must return a scenario"),
+        (lambda: sk.sensitivity(lambda n: sum(range(n)), {"n": 10}), "it fails with n=10"),
+        (lambda: sk.design.change_for(sk.sensitivity(lambda x: x, {"x": 1.0})[["at"]], 1.0), "has no elasticities"),
     ],
 )
 def test_bad_input_is_refused(ask, says):
@@ -164,3 +179,27 @@ def test_measures_keep_the_order_of_the_function():
     assert found.measure.values.tolist() == ["second", "first"] and found.value.sel(
         statistic="mean"
     ).values.tolist() == [1, 2]
+
+
+def test_a_whole_number_of_one_changes_to_one_side():
+    """With whole numbers a step of one is taken; 0 is not a relative change."""
+    found = sk.sensitivity(
+        lambda depth: queue(ClosedLoop(READS, depth)),
+        {"depth": 1},
+        whole=["depth"],
+        measures=["throughput"],
+        requests=1000,
+    )
+    assert found.method.item() == "one-sided difference, common random numbers"
+    # n / (n + 1) of both servers: from 1/2 to 2/3
+    assert near(found.elasticity.sel(measure="throughput", parameter="depth"), np.log(4 / 3) / np.log(2), 0.2)
+
+
+def test_the_change_for_an_amount_is_that_of_the_derivative():
+    found = sk.sensitivity(lambda a, b: 3 * a * b**2, {"a": 2.0, "b": 5.0})
+    change = sk.design.change_for(found, -1.5)
+    np.testing.assert_allclose(change.sel(measure="value"), [-0.01, -0.005])
+    unsure = found.copy(deep=True)
+    unsure.elasticity.loc[{"parameter": "a", "statistic": "low"}] = -1
+    unsure.elasticity.loc[{"parameter": "a", "statistic": "high"}] = 3
+    assert sk.design.change_for(unsure, 1.0).sel(measure="value").isnull().values.tolist() == [True, False]

@@ -1,9 +1,10 @@
 """Valid calls of sensitivities and of the optimizer."""
 
 from collections.abc import Mapping
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
+import xarray as xr
 from nonsense.attack import ValidCall
 from nonsense.packages.engine import scenario
 from numpy.typing import NDArray
@@ -14,6 +15,11 @@ from storagekit.analytic import response_mm1
 
 def response(rate: float, service: float) -> dict[str, Any]:
     return {"response": response_mm1(rate, service), "load": rate * service}
+
+
+@cache
+def found() -> xr.Dataset:
+    return design.sensitivity(response, {"rate": 50.0, "service": 0.01})
 
 
 @wraps(design.optimize)
@@ -28,6 +34,7 @@ def elasticities(**given: Any) -> NDArray:
 
 
 VALID_CALLS = {
+    "design.change_for": ValidCall(lambda: {"data": found(), "amount": -0.001}, signed=("amount",)),
     "design.numbers_of": ValidCall(lambda: {"scenario": scenario()}),
     "design.optimize": ValidCall(
         lambda: {
@@ -48,6 +55,7 @@ VALID_CALLS = {
         lambda: {
             "subject": response,
             "with_respect_to": {"rate": 50.0, "service": 0.01},
+            "whole": [],
             "measures": ["response"],
             "step": 0.05,
             "seeds": 2,
