@@ -45,12 +45,15 @@ def test_every_claim_has_a_finding():
     times = np.array([10, 20, 25, 30, 40, 20, 30, 50.0])
     tails = over("p99", times[:, None, None], policy=list(ON_DISKS), condition=list(CONDITIONS), load=(0.3, 0.7))
     assert set(verdicts(since.tails_findings(tails)).values()) == {"holds"}
-    slower = tails.copy(deep=True)
-    slower.p99.loc[{"policy": "D-SPTF", "condition": "bursts", "load": 0.7}] = 21
-    slower.p99.loc[{"policy": "Tied", "load": 0.3, "condition": "equal bricks"}] = 51
-    slower.p99.loc[{"policy": "Two choices", "condition": "a slow brick", "load": 0.7}] = 51
-    slower.p99.loc[{"policy": "Tied", "condition": "a slow brick", "load": 0.7}] = 51
-    assert set(verdicts(since.tails_findings(slower)).values()) == {"broken"}
+    for claim, policy, where in (
+        ("since.tails.dsptf", "D-SPTF", {"condition": "bursts", "load": 0.7}),
+        ("since.tails.tied", "Tied", {"condition": "equal bricks", "load": 0.3}),
+        ("since.tails.slow_brick", "ARS", {"condition": "a slow brick", "load": 0.7}),
+    ):
+        slower = tails.copy(deep=True)
+        slower.p99.loc[{"policy": policy, **where}] = 51
+        broken = {name for name, verdict in verdicts(since.tails_findings(slower)).items() if verdict == "broken"}
+        assert broken == {claim}
     ids = {row.id for row in [*found, *since.tails_findings(tails)]}
     assert ids | {claim.id for claim in load_claims("since") if claim.exhibit == "since.shares"} == {
         claim.id for claim in load_claims("since")

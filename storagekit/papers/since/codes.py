@@ -16,9 +16,9 @@ def codes() -> xr.Dataset:
     Returns
     -------
     Dataset
-        Over `code` (data units, local groups, global parities): `tolerated` and `patterns`, the number of tolerated and of
-        all losses of as many units as there are parities; `reads`, the mean number of units that the repair of one unit
-        reads; `overhead`, stored units for each data unit.
+        Over `code` (data units, local groups, global parities): `tolerated` and `share`, the number of tolerated losses of
+        as many units as there are parities, and their share of all such losses; `reads`, the mean number of units that
+        the repair of one unit reads; `overhead`, stored units for each data unit.
     """
     lost = {name: code.local_groups + code.global_parities for name, code in _CODES.items()}
     rows = {
