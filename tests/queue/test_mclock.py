@@ -43,7 +43,8 @@ class Issues(AbstractLog):
         there = bit_is_set(placement.parts_of(locations), placement.part_on(every, locations))
         last = there & (tags.order == tags.given[:, None] - 1) & ~bit_is_set(tags.queued[None], every)
         number = jnp.max(jnp.where(last, state.slots.number[None], -1), axis=1)
-        due = jnp.any(last & (tags.reservation <= INSTANT), axis=1)
+        tag, now = tags.reservation, tags.clock.now
+        due = jnp.any(last & ((tag.high - now.high[None]) + (tag.low - now.low[None]) <= INSTANT), axis=1)
         stream = jnp.max(jnp.where(last, state.slots.stream[None], -1), axis=1)
         return report.elapsed, tags.given, number, stream, due
 
@@ -438,6 +439,32 @@ def test_without_reservations_and_limits_streams_that_wait_share_as_in_a_fair_qu
 class Order(AbstractLog):
     def keep(self, scenario, state, report):
         return report.number
+
+
+class FurthestTag(AbstractLog):
+    """A log of the elapsed time, and of the time left until the latest limit tag."""
+
+    def keep(self, scenario, state, report):
+        tag, now = state.queue.limit, state.queue.clock.now
+        left = (tag.high - now.high[None]) + (tag.low - now.low[None])
+        return report.elapsed, jnp.max(left, axis=(0, 1))[None]
+
+
+def test_tags_in_the_far_future_advance_at_real_time():
+    """64 requests wait for a limit of 2/s, so that the last tag is 32 s ahead, while each event takes about 10 us."""
+    requests = RandomRequests(FixedSize(512), 1.0)
+    groups = [Group(requests, threads, stream=stream, volumes=(0,) * threads) for stream, threads in enumerate((2, 64))]
+    layout = Volumes(2**10, [(0,)], 8)
+    queue = MClock(1, (1, 1), limits=(inf, 2))
+    system = System(RateServer(1e5), layout, Hashing(), FCFS(), queue=queue, slots=66)
+    log = execute(
+        Scenario(system, Threads(groups, volume=2**10)), keys([1])[:, 0], 20_000, Record(log=FurthestTag())
+    ).log
+    elapsed, left = (np.asarray(column, float).ravel() for column in log)
+    begin = np.argmax(left)
+    passed = elapsed[begin + 1 :].sum()
+    assert passed > 0.15 and left[begin] > 31
+    assert left[begin] - left[-1] == pytest.approx(passed, rel=1e-4)
 
 
 RESERVATIONS, LIMITS, SHARES = (250, 250, 0), (inf, inf, 1000), (100, 200, 300)
