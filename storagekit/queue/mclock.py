@@ -143,8 +143,9 @@ class MClock(TagQueue):
 
     With dmClock, rho / r, delta / l and delta / w are added to the tags of a request. Here delta is the cost of the
     requests that its coordinator has sent to other bricks since its last request to this brick, and rho is the cost of
-    requests that other bricks have issued because of reservations in this time. The counts are of requests sent and
-    issued, where the paper counts completions.
+    requests that other bricks have issued because of reservations in this time. Both are 0 for the first request that a
+    coordinator sends for the stream to this brick. The counts are of requests sent and issued, where the paper counts
+    completions.
 
     References
     ----------
@@ -337,8 +338,12 @@ class MClock(TagQueue):
         sent, reserved, turn, via = private.elsewhere
         chosen, turn = self.coordinators.choose(turn, event.request, event.admitted, there.shape[0])
         row = chosen * self.streams + event.request.stream
+        column = jnp.broadcast_to(row, there.shape)[:, None]
+        high, low = (jnp.take_along_axis(word, column, axis=1)[:, 0] for word in sent.then)
+        again = (high | low) > 0
         sent, delta = account(sent, row, cost, there)
         reserved, rho = account(reserved, row, nothing, there)
+        delta, rho = (jnp.where(again, count, nothing) for count in (delta, rho))
         via = _seated(event.into, there, jnp.broadcast_to(row, there.shape), via)
         return private._replace(elsewhere=Elsewhere(sent, reserved, turn, via)), delta, rho
 

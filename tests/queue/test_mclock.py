@@ -171,7 +171,7 @@ class Program:
         self.credit = [int(credit) for credit in queue.credits]
         self.by_bytes = isinstance(queue.cost, ByBytes)
         self.bricks = [Brick() for _ in range(BRICKS)]
-        self.sent, self.reserved, self.via = Counter(), Counter(), {}
+        self.sent, self.reserved, self.via, self.known = Counter(), Counter(), {}, set()
 
     def run(self) -> list[list[tuple[int, Fraction, bool]]]:
         events = [(Fraction(float(time)), 0, number) for number, time in enumerate(self.workload.time)]
@@ -235,7 +235,10 @@ class Program:
         if self.coordinator is None:
             return 0, 0
         via = self.via[number] = self.coordinator(stream), stream
-        delta, rho = self.sent[via, at], self.reserved[via, at]
+        # the first request of a coordinator to a brick has no last request from which to count
+        first = (via, at) not in self.known
+        self.known.add((via, at))
+        delta, rho = (0, 0) if first else (self.sent[via, at], self.reserved[via, at])
         self.sent[via, at] = self.reserved[via, at] = 0
         for other in range(BRICKS):
             self.sent[via, other] += cost if other != at else 0
@@ -336,6 +339,20 @@ def test_dmclock_is_mclock_on_one_brick():
 
 # service of a request: 1 us
 FAST = 2.0**20
+
+
+def test_dmclock_does_not_charge_a_stream_at_a_new_brick():
+    """Stream 0 sends 100 requests to brick 1. After 1 s, streams 1 and 0 each send 20 requests to brick 0.
+
+    Both streams are new at brick 0, with share tags 0 to 19, so that they alternate. If the earlier requests counted, the
+    tags of stream 0 would be 100 to 119, after all tags of stream 1.
+    """
+    workload = at(np.repeat([0.0, 1.0], [100, 40]), np.repeat([0, 1, 0], [100, 20, 20]))
+    workload.brick[:100] = 1
+    queue = MClock(1, (1, 1, 1), coordinators=OneCoordinator())
+    orders = issued(queue, workload, FAST)
+    assert len(orders[1]) == 100
+    assert workload.stream[[row[0] for row in orders[0]]].tolist() == [0, 1] * 20
 
 
 @pytest.mark.parametrize(
