@@ -68,9 +68,8 @@ class Tags(NamedTuple):
     reservation, limit, share: tags of the request in each slot, one row for each brick, or one row if requests have one
     part. Tags of streams without a reservation, and limit tags of streams without a weight, are inf. next_reservation,
     next_limit, next_share: least tags of the next request of each stream at each brick. clock: time since the start.
-    newest: largest share tag of any request at each brick. order: cost of the request while it waits, and then the
-    number of requests that the brick had issued before it. queued, given, at_work: see `fair.Tags`. elsewhere: counters
-    of dmClock, None for mClock.
+    newest: largest share tag of any request at each brick. cost: cost of the request in each slot, in the same rows as the
+    tags. queued, order, given, at_work: see `fair.Tags`. elsewhere: counters of dmClock, None for mClock.
     """
 
     reservation: float32_pair.Pair
@@ -81,6 +80,7 @@ class Tags(NamedTuple):
     next_share: int64_pair.Wide
     clock: float32_pair.Clock
     newest: int64_pair.Wide
+    cost: UInt32[Array, "row slot *batch"]
     queued: UInt32[Array, "slot *batch"]
     order: Int[Array, "row slot *batch"]
     given: Int[Array, "brick *batch"]
@@ -235,6 +235,7 @@ class MClock(TagQueue):
             int64_pair.zeros(bricks, self.streams, *shape),
             float32_pair.stopped(1, *shape),
             int64_pair.zeros(bricks, *shape),
+            jnp.zeros((rows, sizes.slots, *shape), jnp.uint32),
             jnp.zeros((sizes.slots, *shape), jnp.uint32),
             jnp.zeros((rows, sizes.slots, *shape), jnp.int32),
             jnp.zeros((bricks, *shape), jnp.int32),
@@ -265,18 +266,18 @@ class MClock(TagQueue):
             _if_positive(least, reservation),
             _if_positive(weight, limit),
             with_stream(share, stream),
-            cost.astype(jnp.int32),
+            cost,
         )
-        held = private.reservation, private.limit, private.share, private.order
+        held = private.reservation, private.limit, private.share, private.cost
         put_in = partial(_seated, event.into, there)
-        reservation, limit, share_tag, order = jax.tree.map(put_in, tags, held)
+        reservation, limit, share_tag, cost = jax.tree.map(put_in, tags, held)
         nexts = jax.tree.map(partial(_with_column, stream, there), after, before, _nexts(private))
         waits = union(jnp.where(there, bit(row_index(there.shape[0], there)), jnp.uint32(0)))
         return private._replace(
             reservation=reservation,
             limit=limit,
             share=share_tag,
-            order=order,
+            cost=cost,
             next_reservation=nexts[0],
             next_limit=nexts[1],
             next_share=nexts[2],
@@ -310,7 +311,7 @@ class MClock(TagQueue):
         slot, _, found = first_tag(share, jnp.where(reserved, first, may), origin)
         goes = found & any_row(queued.acts) & (pick(private.at_work, brick) < self.depth)
         after, at, given = self._issued(private, queued, slot, goes)
-        cost = pick(of_brick(private.order, brick), slot)
+        cost = pick(of_brick(private.cost, brick), slot)
         streams = self._stream_of(share)
         stream = pick(streams, slot)
         back = jnp.where(reserved | ~goes, 0.0, _seconds(cost, _of_stream(self.reservations, stream)))
@@ -468,7 +469,7 @@ def _served(
     private: Tags,
     brick: Int[Array, "1 *batch"],
     slot: Int[Array, "1 *batch"],
-    cost: Int[Array, "1 *batch"],
+    cost: UInt32[Array, "1 *batch"],
     reserved: Bool[Array, "1 *batch"],
 ) -> Tags:
     """Return the state after dmClock's coordinators have counted a request that was issued because of its reservation."""
@@ -479,7 +480,7 @@ def _served(
     its = (row_index(book.sent.low.shape[0], row) == row) & reserved
     here = (row_index(private.given.shape[0], brick) == brick)[:, None] & its[None]
     # Only service at other bricks counts, so that the counter of this brick advances too.
-    counts = (jnp.where(mask, cost.astype(jnp.uint32), jnp.uint32(0)) for mask in (its, here))
+    counts = (jnp.where(mask, cost, jnp.uint32(0)) for mask in (its, here))
     sums = (
         int64_pair.add(one, int64_pair.Wide(jnp.zeros_like(more), more)) for one, more in zip(book, counts, strict=True)
     )

@@ -322,7 +322,6 @@ def test_every_brick_tags_its_copy_of_a_write(coordinators):
     """A fifth of the requests are writes of three copies."""
     workload = random_workload(6, load=0.6)
     workload.brick[::5] = BRICKS
-    # costs that no count of issued requests reaches, see `Issues`
     workload = replace(workload, sectors=400 + 6 * workload.sectors)
     queue = MClock(
         2, WEIGHTS, (7199, 0, 2999), (inf, 14011, 8419), (0, 1399, 0), coordinators=coordinators, cost=ByBytes()
