@@ -285,6 +285,10 @@ class MClock(TagQueue):
             queued=jnp.where(event.into, waits, private.queued),
         )
 
+    @property
+    def issues_by_time(self):
+        return True
+
     def next_issue(self, private: Tags):
         waits = _waits(private)
         now = _words(private.clock.now, lambda word: word[None])
