@@ -139,7 +139,12 @@ class MClock(TagQueue):
     paper's formula depends on the scale of the weights: if the weights exceed the rates of the streams, all tags are
     arrival times.
 
-    A stream that its limit holds back keeps an early share tag. A stream that becomes active then receives this tag too.
+    A stream that its limit holds back keeps an early share tag, and the share tags of a stream that becomes active then
+    begin with this tag. This stream is thus first served alone, until its tags reach those of the other streams. The
+    paper and Ceph also include the tags of streams that their limits hold back.
+
+    The distance of two tags of a stream is the cost of the earlier request, as in start-time fair queueing. Ceph uses the
+    cost of the later request. With equal costs, both rules agree.
 
     With dmClock, rho / r, delta / l and delta / w are added to the tags of a request. Here delta is the cost of the
     requests that its coordinator has sent to other bricks since its last request to this brick, and rho is the cost of

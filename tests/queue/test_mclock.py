@@ -413,6 +413,20 @@ def test_service_by_weight_does_not_use_up_a_reservation():
     np.testing.assert_allclose([time for _, time, _ in found[:9]], np.arange(9) / 8, rtol=0, atol=1e-5)
 
 
+def test_a_stream_that_returns_is_as_early_as_a_stream_that_its_limit_holds_back():
+    """Work out the order of three streams of equal weights, where stream 0 has a limit of 1.05/s. A service takes 1/8 s.
+
+    Stream 0 sends two requests at 0, with P = 0, 1 and L = 0, 0.952. Stream 1 sends 10 requests at 0, with P = 0, 1, 2, and
+    so on. Stream 0 is first at 0, and stream 1 from 1/8 to 4/8. Stream 2 sends 6 requests at 0.55. The least share tag is 1,
+    of stream 0, so that P = 1, 2, 3, and so on. Stream 2 is therefore alone at 5/8, 6/8 and 7/8, and stream 0 is first at 1.
+    Streams 1 and 2 then alternate with P = 4, 4, 5, 5, and so on.
+    """
+    workload = at([0] * 12 + [0.55] * 6, [0] * 2 + [1] * 10 + [2] * 6, 64)
+    found = issued(MClock(1, (1, 1, 1), NONE, (1.05, inf, inf)), workload, 512.0)[0]
+    streams = workload.stream[[number for number, _, _ in found]]
+    assert streams[:14].tolist() == [0, 1, 1, 1, 1, 2, 2, 2, 0, 1, 2, 1, 2, 1]
+
+
 def test_idle_credit_serves_a_burst_first():
     """Stream 0 always waits. A burst of stream 1 at 1.005 s alternates with it, or leaves first with a credit of 5."""
 
