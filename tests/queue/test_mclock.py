@@ -509,9 +509,10 @@ ALLOCATION = {
 }
 
 
-def backlogged(queue: MClock, bricks: int, capacity: float) -> Scenario:
-    """Return streams of 12 threads each, which are divided equally among the bricks."""
-    volumes = tuple(range(bricks)) * (12 // bricks)
+def backlogged(queue: MClock, bricks: int, capacity: float, volumes: tuple[int, ...] = ()) -> Scenario:
+    """Return streams of 12 threads each, which use bricks in turn: all bricks, or those of `volumes`."""
+    volumes = volumes or tuple(range(bricks))
+    volumes = volumes * (12 // len(volumes))
     requests = RandomRequests(FixedSize(512), 1.0)
     groups = [Group(requests, 12, stream=stream, volumes=volumes) for stream in range(3)]
     layout = Volumes(2**10, [(brick,) for brick in range(bricks)], 8)
@@ -558,6 +559,24 @@ def test_dmclock_keeps_the_rates_of_the_sum_over_bricks():
     found, due = rates(log, 2, 0, 1)
     np.testing.assert_allclose(found, (500, 700, 600), rtol=0.02)
     np.testing.assert_allclose(due, (500, 0, 0), rtol=0.02, atol=1)
+
+
+def test_dmclock_keeps_the_rates_if_most_threads_use_one_brick():
+    """Three quarters of the threads of each stream use the first of two bricks of 900/s. Both bricks are always busy."""
+    queue = MClock(1, SHARES, (500, 0, 0), (inf, inf, 600), coordinators=OneCoordinator())
+    log = execute(*stack([backlogged(queue, 2, 1800.0, (0, 0, 0, 1))], [1]), 12_000, Record(log=Issues())).log
+    found, due = rates(log, 2, 0, 1)
+    np.testing.assert_allclose(found, (500, 700, 600), rtol=0.02)
+    np.testing.assert_allclose(due, (500, 0, 0), rtol=0.02, atol=1)
+
+
+def test_an_idle_credit_does_not_change_the_shares_of_streams_that_always_wait():
+    scenarios = [backlogged(MClock(1, SHARES, credits=(0, credit, 0)), 1, 1200.0) for credit in (0, 1000)]
+    log = execute(*stack(scenarios, [1]), 6000, Record(log=Issues())).log
+    for run in range(2):
+        found, due = rates(log, 1, run, 2)
+        np.testing.assert_allclose(found, (200, 400, 600), rtol=0.01)
+        assert not due.any()
 
 
 def test_a_batch_element_equals_its_single_run():
