@@ -205,9 +205,9 @@ def _warn(message: Warning | str, *_: object) -> None:
 def _remedy(fault: OSError) -> str:
     match fault.errno:
         case errno.ENOSPC | errno.EDQUOT:
-            return "free space there, or write to another place, and run again"
+            return "free space there, or write to another folder, and run again"
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            return "give a place with read and write permission"
+            return "give a file or a folder with read and write permission"
     return "correct this and run again"
 
 
@@ -224,5 +224,5 @@ def _flushed() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(fault, BrokenPipeError):
             return _BROKEN_PIPE
-        return _say(f"standard output: {fault.strerror}; the output is incomplete; redirect it to another place", 1)
+        return _say(f"standard output: {fault.strerror}; the output is incomplete; redirect it to another file", 1)
     return 0

@@ -174,16 +174,16 @@ def admissible(
 
 
 def _opening(
-    free_time: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
+    free_from: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
 ) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
     """Return the slot that a request enters, and the time of its entry.
 
     The slot is a free slot or, if no slot is free, the slot that becomes free first.
 
-    free_time: time from which each slot is free; inf if unknown.
+    free_from: time from which each slot is free; inf if unknown.
     """
-    slot, ready = first_true(free_time <= arrival)
-    next_slot, next_free = first_min(free_time)
+    slot, ready = first_true(free_from <= arrival)
+    next_slot, next_free = first_min(free_from)
     return jnp.where(ready, slot, next_slot), jnp.where(ready, arrival, next_free)
 
 
@@ -243,9 +243,9 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     kept = _kept(scenario, state)
     free = slots.completed & (slots.waiting == 0) & ~kept
     # a completion may be processed early; its slot is free from the time of the completion on, and not before
-    free_time = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
-    free_time = jnp.where((row == coming.leaving) & coming.vacates, coming.completion, free_time)
-    slot, entry = _opening(free_time, coming.arrival)
+    free_from = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
+    free_from = jnp.where((row == coming.leaving) & coming.vacates, coming.completion, free_from)
+    slot, entry = _opening(free_from, coming.arrival)
     horizon = min_row(next_times(scenario, state))
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     due = (coming.completion <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.completion)
@@ -266,7 +266,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     # the request that enters may use the slot of the request that leaves
     state = notify(scenario, _left(scenario, state, coming, leaves), "on_completed", completed)
     taken = (row == slot) & admitted
-    vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.completion, free_time)))
+    vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.completion, free_from)))
     state, admission = admit(scenario, state, request, location, word, coming.arrival, entry, taken, admitted)
     state = state._replace(
         arrivals=arrivals.sent(state.arrivals, request, admitted),

@@ -122,9 +122,8 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     state, passage = enter(scenario, incoming, state)
     # if several outages begin with one request, each outage is processed in its own event
     state, lost = fail(scenario, state, jnp.where(passage.admitted, passage.entered, state.arrived))
-    waited = queued_streams(scenario, state)
-    wake, times = state.drives.wake, next_times(scenario, state)
-    which, time = first_min(times)
+    waited, wake = queued_streams(scenario, state), state.drives.wake
+    which, time = first_min(next_times(scenario, state))
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause the time first advances to the arrival, so that later times are computed from there
     pause = passage.admitted & (state.arrived > PAUSE)
@@ -133,7 +132,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     state = elapse(scenario, state, elapsed)
     acts = (row_index(scenario.system.drives, time) == which) & chooses
     # the queue of a brick may act although no drive has become free
-    chooser = acts if times is wake else acts & (wake <= time)
+    chooser = acts & (wake <= time) if scenario.system.queue.issues_by_time else acts
     served = chooser & state.drives.planned
     certain, access = any_row(served), _access(state, which, served)
     state = finish(scenario, settle(state, served), which, certain)

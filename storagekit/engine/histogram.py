@@ -86,9 +86,9 @@ def code(
         is not counted.
     """
     bits = jax.lax.bitcast_convert_type(response.astype(jnp.float32), jnp.int32)
-    bin = jnp.clip(jax.lax.shift_right_arithmetic(bits, jnp.int32(_BELOW)) - (_FIRST - 1), 0, BINS - 1)
+    bin_number = jnp.clip(jax.lax.shift_right_arithmetic(bits, jnp.int32(_BELOW)) - (_FIRST - 1), 0, BINS - 1)
     first = jnp.where(read, 1, 1 + BINS) + (0 if stream is None else 2 * BINS * stream)
-    return jnp.where(counts, bin + first, NOTHING).astype(jnp.uint16)
+    return jnp.where(counts, bin_number + first, NOTHING).astype(jnp.uint16)
 
 
 def edges() -> Float[np.ndarray, "2 bin"]:

@@ -311,13 +311,12 @@ def issue(
     same = brick[:, None] == brick[None]
     acts = jnp.any(same & acts[None], axis=1)
     queued = Queued(slots.waiting, slots.location, slots.sent, busy, brick, acts, which, system.placement)
-    by_time = system.queue.next_issue(state.queue) is not None
     queue, given = system.queue.hand(state.queue, queued)
     wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, when), drives.wake)
     return state._replace(
         queue=queue,
         # a part may be issued to a drive that has not become free now
-        drives=drives._replace(wake=wake) if system.bricks.most > 1 or by_time else drives,
+        drives=drives._replace(wake=wake) if system.bricks.most > 1 or system.queue.issues_by_time else drives,
     )
 
 
@@ -334,14 +333,13 @@ def next_times(scenario: Scenario, state: State) -> Float[Array, "drive *batch"]
     Returns
     -------
     array of float32, shape `[drive, *batch]`
-        The times, seconds from now; inf for a drive that waits for an event. The result is `state.drives.wake` itself if
-        the queue never waits for a time.
+        The times, seconds from now; inf for a drive that waits for an event.
     """
-    wake, times = state.drives.wake, scenario.system.queue.next_issue(state.queue)
-    if times is None:
+    wake, queue = state.drives.wake, scenario.system.queue
+    if not queue.issues_by_time:
         return wake
     brick = jnp.broadcast_to(scenario.system.brick_of(row_index(scenario.system.drives, wake)), wake.shape)
-    return jnp.minimum(wake, jnp.maximum(pick(times, brick), 0.0))
+    return jnp.minimum(wake, jnp.maximum(pick(queue.next_issue(state.queue), brick), 0.0))
 
 
 def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *batch"] | None:

@@ -58,6 +58,14 @@ class AbstractQueue(Component):
         """Return whether the queue ever delays a part."""
         return True
 
+    @property
+    def issues_by_time(self) -> bool:
+        """Return whether the queue issues parts at times that it determines itself (`next_issue`).
+
+        Otherwise it issues parts only when parts arrive and when accesses end.
+        """
+        return False
+
     @abstractmethod
     def hand(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *batch"]]:
         """Issue parts at the bricks whose queues act.
@@ -77,11 +85,11 @@ class AbstractQueue(Component):
             Mask of the drives that received a part.
         """
 
-    def next_issue(self, private: Any) -> Float[Array, "brick *batch"] | None:
+    def next_issue(self, private: Any) -> Float[Array, "brick *batch"]:
         """Return the time at which each brick issues a part, unless a part arrives or an access ends before.
 
-        At this time, `hand` must issue a part of the brick. By default, queues act only when parts arrive and when
-        accesses end.
+        At this time, `hand` must issue a part of the brick. Otherwise the time does not advance, and the simulation does
+        not end. The method is called only if `issues_by_time` is true.
 
         Parameters
         ----------
@@ -90,11 +98,10 @@ class AbstractQueue(Component):
 
         Returns
         -------
-        float array, `[brick, *batch]`, or None
-            The times, seconds from now; at most 0 if the brick issues a part now, inf if it waits for an event. None if
-            no brick ever waits for a time.
+        float array, `[brick, *batch]`
+            The times, seconds from now; at most 0 if the brick issues a part now, inf if it waits for an event.
         """
-        return None
+        raise NotImplementedError(f"{type(self).__name__} issues no parts at times that it determines itself")
 
     @abstractmethod
     def issued(

@@ -117,11 +117,12 @@ class TagQueue(AbstractQueue):
     def check(self, facts):
         if facts.reads_before_writes:
             raise InputError(
-                f"a fair queue with {facts.layout}, whose writes first read: not modelled; use Unlimited() or Depth(...)"
+                f"{type(self).__name__} with {facts.layout}, whose writes first read: not modelled; use Unlimited() or "
+                "Depth(...)"
             )
         if facts.competes or facts.withdraws or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
-                "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not "
+                f"{type(self).__name__} with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not "
                 "modelled; use a dispatcher that sends each request only to the bricks that serve it, or use "
                 "Unlimited()"
             )
@@ -143,7 +144,7 @@ class TagQueue(AbstractQueue):
         assert sizes.placement is not None
         if sizes.bricks > MOST_BRICKS:
             raise InputError(
-                f"fair queues on {sizes.bricks} bricks: at most {MOST_BRICKS} are possible; simulate each group of "
+                f"{type(self).__name__} on {sizes.bricks} bricks: at most {MOST_BRICKS} are possible; simulate each group of "
                 "bricks in a separate run"
             )
         return 1 if sizes.placement.single else sizes.bricks

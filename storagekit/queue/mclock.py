@@ -1,11 +1,11 @@
 """mClock: a queue that gives each stream a reservation, a limit and a share of the rest (Gulati et al., OSDI 2010).
 
 Every request has three tags, which it receives when it arrives at a brick. The reservation tag R and the limit tag L are
-times, in seconds from now. The share tag P is a virtual time in ticks, as in `fair`. Ceph instead computes the tags of a
-request when it becomes the first of its stream.
+times since the start of the run, each a pair of float32 numbers. The share tag P is a virtual time in ticks, as in
+`fair`. Ceph instead computes the tags of a request when it becomes the first of its stream.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 from typing import Annotated, Any, NamedTuple
 
@@ -16,7 +16,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.component.events import RequestAdmitted, StateSizes
-from storagekit.core import int64_pair
+from storagekit.core import float32_pair, int64_pair
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import (
     INSTANT,
@@ -44,6 +44,8 @@ from storagekit.queue.fair import MOST_APART, MOST_STREAMS, TagQueue, first_tag,
 MOST_CREDIT = 2**24 - 1
 # Distance from the newest share tag back to a tag that precedes all others, in units of 2^32 ticks.
 LONG_AGO = np.uint32(2**30)
+# Time before all runs, seconds: the tags of a stream whose first request has not arrived.
+BEFORE = -1e30
 
 
 class Elsewhere(NamedTuple):
@@ -65,18 +67,20 @@ class Tags(NamedTuple):
 
     reservation, limit, share: tags of the request in each slot, one row for each brick, or one row if requests have one
     part. Tags of streams without a reservation, and limit tags of streams without a weight, are inf. next_reservation,
-    next_limit, next_share: least tags of the next request of each stream at each brick. newest: largest share tag of any
-    request at each brick. order: cost of the request while it waits, and then the number of requests that the brick had
-    issued before it. queued, given, at_work: see `fair.Tags`. elsewhere: counters of dmClock, None for mClock.
+    next_limit, next_share: least tags of the next request of each stream at each brick. clock: time since the start.
+    newest: largest share tag of any request at each brick. cost: cost of the request in each slot, in the same rows as the
+    tags. queued, order, given, at_work: see `fair.Tags`. elsewhere: counters of dmClock, None for mClock.
     """
 
-    reservation: Float[Array, "row slot *batch"]
-    limit: Float[Array, "row slot *batch"]
+    reservation: float32_pair.Pair
+    limit: float32_pair.Pair
     share: int64_pair.Wide
-    next_reservation: Float[Array, "brick stream *batch"]
-    next_limit: Float[Array, "brick stream *batch"]
+    next_reservation: float32_pair.Pair
+    next_limit: float32_pair.Pair
     next_share: int64_pair.Wide
+    clock: float32_pair.Clock
     newest: int64_pair.Wide
+    cost: UInt32[Array, "row slot *batch"]
     queued: UInt32[Array, "slot *batch"]
     order: Int[Array, "row slot *batch"]
     given: Int[Array, "brick *batch"]
@@ -135,12 +139,18 @@ class MClock(TagQueue):
     paper's formula depends on the scale of the weights: if the weights exceed the rates of the streams, all tags are
     arrival times.
 
-    A stream that its limit holds back keeps an early share tag. A stream that becomes active then receives this tag too.
+    A stream that its limit holds back keeps an early share tag, and the share tags of a stream that becomes active then
+    begin with this tag. This stream is thus first served alone, until its tags reach those of the other streams. The
+    paper and Ceph also include the tags of streams that their limits hold back.
+
+    The distance of two tags of a stream is the cost of the earlier request, as in start-time fair queueing. Ceph uses the
+    cost of the later request. With equal costs, both rules agree.
 
     With dmClock, rho / r, delta / l and delta / w are added to the tags of a request. Here delta is the cost of the
     requests that its coordinator has sent to other bricks since its last request to this brick, and rho is the cost of
-    requests that other bricks have issued because of reservations in this time. The counts are of requests sent and
-    issued, where the paper counts completions.
+    requests that other bricks have issued because of reservations in this time. Both are 0 for the first request that a
+    coordinator sends for the stream to this brick. The counts are of requests sent and issued, where the paper counts
+    completions.
 
     References
     ----------
@@ -219,8 +229,8 @@ class MClock(TagQueue):
             book = ledger((self.coordinators.most or bricks) * self.streams, bricks, shape)
             via = jnp.zeros((rows, sizes.slots, *shape), jnp.int32)
             elsewhere = Elsewhere(book, book, self.coordinators.init(self.streams, shape), via)
-        tag = jnp.zeros((rows, sizes.slots, *shape), jnp.float32)
-        never = jnp.full((bricks, self.streams, *shape), -jnp.inf, jnp.float32)
+        tag = _constant(0.0, rows, sizes.slots, *shape)
+        never = _constant(BEFORE, bricks, self.streams, *shape)
         return Tags(
             tag,
             tag,
@@ -228,7 +238,9 @@ class MClock(TagQueue):
             never,
             never,
             int64_pair.zeros(bricks, self.streams, *shape),
+            float32_pair.stopped(1, *shape),
             int64_pair.zeros(bricks, *shape),
+            jnp.zeros((rows, sizes.slots, *shape), jnp.uint32),
             jnp.zeros((sizes.slots, *shape), jnp.uint32),
             jnp.zeros((rows, sizes.slots, *shape), jnp.int32),
             jnp.zeros((bricks, *shape), jnp.int32),
@@ -237,12 +249,7 @@ class MClock(TagQueue):
         )
 
     def elapse(self, private: Tags, time):
-        return private._replace(
-            reservation=private.reservation - time[None],
-            limit=private.limit - time[None],
-            next_reservation=private.next_reservation - time[None],
-            next_limit=private.next_limit - time[None],
-        )
+        return private._replace(clock=private.clock.later(time))
 
     def on_admitted(self, private: Tags, event: RequestAdmitted) -> Tags:
         stream = event.request.stream
@@ -251,30 +258,31 @@ class MClock(TagQueue):
         private, delta, rho = self._counted(private, event, cost, there)
         least, most, weight = (_of_stream(row, stream) for row in (self.reservations, self.limits, self.weights))
         before = jax.tree.map(partial(_column, stream=stream), _nexts(private))
-        reservation = jnp.maximum(before[0] + _seconds(rho, least), event.at)
-        limit = jnp.maximum(before[1] + _seconds(delta, most), event.at)
+        now = float32_pair.add(private.clock.now, event.at)
+        reservation = float32_pair.later(float32_pair.add(before[0], _seconds(rho, least)), now)
+        limit = float32_pair.later(float32_pair.add(before[1], _seconds(delta, most)), now)
         share, spacing = self._share(private, stream, before[2], delta, cost)
         after = (
-            reservation + _seconds(cost, least),
-            limit + _seconds(cost, most),
+            float32_pair.add(reservation, _seconds(cost, least)),
+            float32_pair.add(limit, _seconds(cost, most)),
             int64_pair.add(share, spacing),
         )
         tags = (
-            jnp.where(least > 0, reservation, jnp.inf),
-            jnp.where(weight > 0, limit, jnp.inf),
+            _if_positive(least, reservation),
+            _if_positive(weight, limit),
             with_stream(share, stream),
-            cost.astype(jnp.int32),
+            cost,
         )
-        held = private.reservation, private.limit, private.share, private.order
+        held = private.reservation, private.limit, private.share, private.cost
         put_in = partial(_seated, event.into, there)
-        reservation, limit, share_tag, order = jax.tree.map(put_in, tags, held)
+        reservation, limit, share_tag, cost = jax.tree.map(put_in, tags, held)
         nexts = jax.tree.map(partial(_with_column, stream, there), after, before, _nexts(private))
         waits = union(jnp.where(there, bit(row_index(there.shape[0], there)), jnp.uint32(0)))
         return private._replace(
             reservation=reservation,
             limit=limit,
             share=share_tag,
-            order=order,
+            cost=cost,
             next_reservation=nexts[0],
             next_limit=nexts[1],
             next_share=nexts[2],
@@ -282,9 +290,15 @@ class MClock(TagQueue):
             queued=jnp.where(event.into, waits, private.queued),
         )
 
+    @property
+    def issues_by_time(self):
+        return True
+
     def next_issue(self, private: Tags):
         waits = _waits(private)
-        when = jnp.min(jnp.where(waits, jnp.minimum(private.reservation, private.limit), jnp.inf), axis=1)
+        now = _words(private.clock.now, lambda word: word[None])
+        left = (float32_pair.difference(tag, now) for tag in (private.reservation, private.limit))
+        when = jnp.min(jnp.where(waits, jnp.minimum(*left), jnp.inf), axis=1)
         return jnp.where(private.at_work < self.depth, when, jnp.inf)
 
     def hand(self, private: Tags, queued: Queued):
@@ -293,28 +307,30 @@ class MClock(TagQueue):
             return private, jnp.zeros_like(queued.busy)
         brick = queued.placement.brick_of(queued.which)
         waits = bit_is_set(private.queued, brick)
-        reservation, limit = of_brick(private.reservation, brick), of_brick(private.limit, brick)
-        due = waits & (reservation <= INSTANT)
+        of_its = partial(_words, change=partial(of_brick, brick=brick))
+        reservation, limit = of_its(private.reservation), of_its(private.limit)
+        due = waits & (float32_pair.difference(reservation, private.clock.now) <= INSTANT)
         reserved = any_row(due)
         # Times that differ by less than an instant are equal, and the share tags then decide.
-        first = due & (reservation <= min_row(jnp.where(due, reservation, jnp.inf)) + INSTANT)
-        share = int64_pair.Wide(*(of_brick(word, brick) for word in private.share))
+        first = due & (float32_pair.difference(reservation, _earliest(reservation, due)) <= INSTANT)
+        share = of_its(private.share)
         newest = int64_pair.Wide(*(pick(word, brick) for word in private.newest))
+        may = waits & (float32_pair.difference(limit, private.clock.now) <= INSTANT)
         origin = int64_pair.Wide(newest.high - LONG_AGO, newest.low)
-        slot, _, found = first_tag(share, jnp.where(reserved, first, waits & (limit <= INSTANT)), origin)
+        slot, _, found = first_tag(share, jnp.where(reserved, first, may), origin)
         goes = found & any_row(queued.acts) & (pick(private.at_work, brick) < self.depth)
         after, at, given = self._issued(private, queued, slot, goes)
-        cost = pick(of_brick(private.order, brick), slot)
+        cost = pick(of_brick(private.cost, brick), slot)
         streams = self._stream_of(share)
         stream = pick(streams, slot)
         back = jnp.where(reserved | ~goes, 0.0, _seconds(cost, _of_stream(self.reservations, stream)))
-        later = bit_is_set(after.queued, brick) & (streams == stream) & goes
-        rows = private.reservation.shape[0]
+        later = bit_is_set(after.queued, brick) & (streams == stream) & (back > 0)
+        rows = private.order.shape[0]
         here = (row_index(rows, brick) == jnp.minimum(brick, rows - 1))[:, None]
         its = at[:, None] & (row_index(self.streams, brick) == stream)[None]
         after = after._replace(
-            reservation=jnp.where(here & later[None], private.reservation - back[None], private.reservation),
-            next_reservation=jnp.where(its, private.next_reservation - back[None], private.next_reservation),
+            reservation=_subtracted(private.reservation, back, here & later[None]),
+            next_reservation=_subtracted(private.next_reservation, back, its),
         )
         return _served(after, brick, slot, cost, reserved & goes), given
 
@@ -332,8 +348,12 @@ class MClock(TagQueue):
         sent, reserved, turn, via = private.elsewhere
         chosen, turn = self.coordinators.choose(turn, event.request, event.admitted, there.shape[0])
         row = chosen * self.streams + event.request.stream
+        column = jnp.broadcast_to(row, there.shape)[:, None]
+        high, low = (jnp.take_along_axis(word, column, axis=1)[:, 0] for word in sent.then)
+        again = (high | low) > 0
         sent, delta = account(sent, row, cost, there)
         reserved, rho = account(reserved, row, nothing, there)
+        delta, rho = (jnp.where(again, count, nothing) for count in (delta, rho))
         via = _seated(event.into, there, jnp.broadcast_to(row, there.shape), via)
         return private._replace(elsewhere=Elsewhere(sent, reserved, turn, via)), delta, rho
 
@@ -356,7 +376,7 @@ class MClock(TagQueue):
         price = pick(prices(given, Single(), stream).unit, stream)
         waits, streams = _waits(private), self._stream_of(private.share)
         active = jnp.any(waits & (streams == stream[None]), axis=1)
-        waits = waits & jnp.isfinite(private.limit)
+        waits = waits & jnp.isfinite(private.limit.high)
         tag = int64_pair.Wide(private.share.high, (private.share.low >> self._bits) << self._bits)
         newest = int64_pair.Wide(private.newest.high[:, None], private.newest.low[:, None])
         behind = int64_pair.subtract(newest, tag)
@@ -375,8 +395,37 @@ class MClock(TagQueue):
         return (share.low & jnp.uint32(2**self._bits - 1)).astype(jnp.int32)
 
 
-def _nexts(private: Tags) -> tuple[Float[Array, "..."], Float[Array, "..."], int64_pair.Wide]:
+def _nexts(private: Tags) -> tuple[float32_pair.Pair, float32_pair.Pair, int64_pair.Wide]:
     return private.next_reservation, private.next_limit, private.next_share
+
+
+def _constant(value: float, *shape: int) -> float32_pair.Pair:
+    """Return equal times of a given shape."""
+    return float32_pair.Pair(jnp.full(shape, value, jnp.float32), jnp.zeros(shape, jnp.float32))
+
+
+def _words(tag: Any, change: Callable) -> Any:
+    """Return a tag after a change of the shape of both of its words."""
+    return type(tag)(*map(change, tag))
+
+
+def _if_positive(rate: Float[Array, "*#row"], time: float32_pair.Pair) -> float32_pair.Pair:
+    """Return a time where a rate is positive, and inf elsewhere."""
+    return float32_pair.Pair(jnp.where(rate > 0, time.high, jnp.inf), jnp.where(rate > 0, time.low, 0.0))
+
+
+def _earliest(time: float32_pair.Pair, among: Bool[Array, "slot *batch"]) -> float32_pair.Pair:
+    """Return the earliest of the times that a mask marks; the high word is inf if there is none."""
+    high = min_row(jnp.where(among, time.high, jnp.inf))
+    low = min_row(jnp.where(among & (time.high == high), time.low, jnp.inf))
+    return float32_pair.Pair(high, jnp.where(jnp.isfinite(low), low, 0.0))
+
+
+def _subtracted(
+    time: float32_pair.Pair, step: Float[Array, "1 *batch"], where: Bool[Array, "*row"]
+) -> float32_pair.Pair:
+    """Return times after a step is subtracted from those that a mask marks, which are finite."""
+    return float32_pair.pick(where, float32_pair.add(time, -step[None]), time)
 
 
 def _waits(private: Tags) -> Bool[Array, "brick slot *batch"]:
@@ -429,7 +478,7 @@ def _served(
     private: Tags,
     brick: Int[Array, "1 *batch"],
     slot: Int[Array, "1 *batch"],
-    cost: Int[Array, "1 *batch"],
+    cost: UInt32[Array, "1 *batch"],
     reserved: Bool[Array, "1 *batch"],
 ) -> Tags:
     """Return the state after dmClock's coordinators have counted a request that was issued because of its reservation."""
@@ -440,7 +489,7 @@ def _served(
     its = (row_index(book.sent.low.shape[0], row) == row) & reserved
     here = (row_index(private.given.shape[0], brick) == brick)[:, None] & its[None]
     # Only service at other bricks counts, so that the counter of this brick advances too.
-    counts = (jnp.where(mask, cost.astype(jnp.uint32), jnp.uint32(0)) for mask in (its, here))
+    counts = (jnp.where(mask, cost, jnp.uint32(0)) for mask in (its, here))
     sums = (
         int64_pair.add(one, int64_pair.Wide(jnp.zeros_like(more), more)) for one, more in zip(book, counts, strict=True)
     )

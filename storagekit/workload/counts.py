@@ -15,6 +15,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
+from storagekit.core import float32_pair
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import each_named, named, whole
 from storagekit.core.errors import InputError
@@ -34,15 +35,8 @@ class CountClock(NamedTuple):
     rest: Float[Array, "1 *batch"]
 
     def later(self, step: Float[Array, "1 *batch"]) -> "CountClock":
-        """Return the clock `step` seconds later.
-
-        The rounding error of each sum is stored in `rest` (Knuth's TwoSum).
-        """
-        total = self.time + step
-        added = total - self.time
-        rest = self.rest + ((self.time - (total - added)) + (step - added))
-        time = total + rest
-        return CountClock(time, rest - (time - total))
+        """Return the clock `step` seconds later. The rounding error of each sum is stored in `rest`."""
+        return CountClock(*float32_pair.add(float32_pair.Pair(*self), step))
 
     def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *batch"]) -> Float[Array, "row *batch"]:
         """Return the time in seconds from `delay` seconds after now until this clock shows `moment`.

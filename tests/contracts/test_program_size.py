@@ -31,8 +31,9 @@ from storagekit.write import AbstractWrite, AllCopies
 MOST, MOST_OF_CLUSTER = 3.0, 2.0
 # Largest allowed state of a run in bytes, with 16 slots and four bricks. The plainest system has 1,328.
 MOST_STATE = 3_000
-# Components with a table: LARD's addresses and their nodes, ARS's views of the clients, writes that are not yet on disk.
-WITH_TABLE = {"LARD": 18_000, "ARS": 5_500, "Background": 6_500, "Committed": 5_500}
+# Components with a table: LARD's addresses and their nodes, ARS's views of the clients, writes that are not yet on disk,
+# MClock's three tags of 64 bits and the cost of each request at each brick.
+WITH_TABLE = {"LARD": 18_000, "ARS": 5_500, "Background": 6_500, "Committed": 5_500, "MClock": 4_000}
 # abstract classes of components, and their arguments of System
 KINDS = {
     AbstractDrive: "drive",

@@ -233,7 +233,7 @@ def test_a_queue_of_limited_depth_receives_a_write_twice(unfold, recorded):
 def test_fair_queues_are_refused():
     assert_refused(
         lambda: System(DRIVE, RAID5(4), Broadcast(), FCFS(), queue=FairQueue(4, [1])),
-        "a fair queue with RAID5, whose writes",
+        "FairQueue with RAID5, whose writes",
     )
 
 

@@ -43,7 +43,8 @@ class Issues(AbstractLog):
         there = bit_is_set(placement.parts_of(locations), placement.part_on(every, locations))
         last = there & (tags.order == tags.given[:, None] - 1) & ~bit_is_set(tags.queued[None], every)
         number = jnp.max(jnp.where(last, state.slots.number[None], -1), axis=1)
-        due = jnp.any(last & (tags.reservation <= INSTANT), axis=1)
+        tag, now = tags.reservation, tags.clock.now
+        due = jnp.any(last & ((tag.high - now.high[None]) + (tag.low - now.low[None]) <= INSTANT), axis=1)
         stream = jnp.max(jnp.where(last, state.slots.stream[None], -1), axis=1)
         return report.elapsed, tags.given, number, stream, due
 
@@ -170,7 +171,7 @@ class Program:
         self.credit = [int(credit) for credit in queue.credits]
         self.by_bytes = isinstance(queue.cost, ByBytes)
         self.bricks = [Brick() for _ in range(BRICKS)]
-        self.sent, self.reserved, self.via = Counter(), Counter(), {}
+        self.sent, self.reserved, self.via, self.known = Counter(), Counter(), {}, set()
 
     def run(self) -> list[list[tuple[int, Fraction, bool]]]:
         events = [(Fraction(float(time)), 0, number) for number, time in enumerate(self.workload.time)]
@@ -234,7 +235,10 @@ class Program:
         if self.coordinator is None:
             return 0, 0
         via = self.via[number] = self.coordinator(stream), stream
-        delta, rho = self.sent[via, at], self.reserved[via, at]
+        # the first request of a coordinator to a brick has no last request from which to count
+        first = (via, at) not in self.known
+        self.known.add((via, at))
+        delta, rho = (0, 0) if first else (self.sent[via, at], self.reserved[via, at])
         self.sent[via, at] = self.reserved[via, at] = 0
         for other in range(BRICKS):
             self.sent[via, other] += cost if other != at else 0
@@ -318,7 +322,6 @@ def test_every_brick_tags_its_copy_of_a_write(coordinators):
     """A fifth of the requests are writes of three copies."""
     workload = random_workload(6, load=0.6)
     workload.brick[::5] = BRICKS
-    # costs that no count of issued requests reaches, see `Issues`
     workload = replace(workload, sectors=400 + 6 * workload.sectors)
     queue = MClock(
         2, WEIGHTS, (7199, 0, 2999), (inf, 14011, 8419), (0, 1399, 0), coordinators=coordinators, cost=ByBytes()
@@ -335,6 +338,20 @@ def test_dmclock_is_mclock_on_one_brick():
 
 # service of a request: 1 us
 FAST = 2.0**20
+
+
+def test_dmclock_does_not_charge_a_stream_at_a_new_brick():
+    """Stream 0 sends 100 requests to brick 1. After 1 s, streams 1 and 0 each send 20 requests to brick 0.
+
+    Both streams are new at brick 0, with share tags 0 to 19, so that they alternate. If the earlier requests counted, the
+    tags of stream 0 would be 100 to 119, after all tags of stream 1.
+    """
+    workload = at(np.repeat([0.0, 1.0], [100, 40]), np.repeat([0, 1, 0], [100, 20, 20]))
+    workload.brick[:100] = 1
+    queue = MClock(1, (1, 1, 1), coordinators=OneCoordinator())
+    orders = issued(queue, workload, FAST)
+    assert len(orders[1]) == 100
+    assert workload.stream[[row[0] for row in orders[0]]].tolist() == [0, 1] * 20
 
 
 @pytest.mark.parametrize(
@@ -396,6 +413,20 @@ def test_service_by_weight_does_not_use_up_a_reservation():
     np.testing.assert_allclose([time for _, time, _ in found[:9]], np.arange(9) / 8, rtol=0, atol=1e-5)
 
 
+def test_a_stream_that_returns_is_as_early_as_a_stream_that_its_limit_holds_back():
+    """Work out the order of three streams of equal weights, where stream 0 has a limit of 1.05/s. A service takes 1/8 s.
+
+    Stream 0 sends two requests at 0, with P = 0, 1 and L = 0, 0.952. Stream 1 sends 10 requests at 0, with P = 0, 1, 2, and
+    so on. Stream 0 is first at 0, and stream 1 from 1/8 to 4/8. Stream 2 sends 6 requests at 0.55. The least share tag is 1,
+    of stream 0, so that P = 1, 2, 3, and so on. Stream 2 is therefore alone at 5/8, 6/8 and 7/8, and stream 0 is first at 1.
+    Streams 1 and 2 then alternate with P = 4, 4, 5, 5, and so on.
+    """
+    workload = at([0] * 12 + [0.55] * 6, [0] * 2 + [1] * 10 + [2] * 6, 64)
+    found = issued(MClock(1, (1, 1, 1), NONE, (1.05, inf, inf)), workload, 512.0)[0]
+    streams = workload.stream[[number for number, _, _ in found]]
+    assert streams[:14].tolist() == [0, 1, 1, 1, 1, 2, 2, 2, 0, 1, 2, 1, 2, 1]
+
+
 def test_idle_credit_serves_a_burst_first():
     """Stream 0 always waits. A burst of stream 1 at 1.005 s alternates with it, or leaves first with a credit of 5."""
 
@@ -440,6 +471,32 @@ class Order(AbstractLog):
         return report.number
 
 
+class FurthestTag(AbstractLog):
+    """A log of the elapsed time, and of the time left until the latest limit tag."""
+
+    def keep(self, scenario, state, report):
+        tag, now = state.queue.limit, state.queue.clock.now
+        left = (tag.high - now.high[None]) + (tag.low - now.low[None])
+        return report.elapsed, jnp.max(left, axis=(0, 1))[None]
+
+
+def test_tags_in_the_far_future_advance_at_real_time():
+    """64 requests wait for a limit of 2/s, so that the last tag is 32 s ahead, while each event takes about 10 us."""
+    requests = RandomRequests(FixedSize(512), 1.0)
+    groups = [Group(requests, threads, stream=stream, volumes=(0,) * threads) for stream, threads in enumerate((2, 64))]
+    layout = Volumes(2**10, [(0,)], 8)
+    queue = MClock(1, (1, 1), limits=(inf, 2))
+    system = System(RateServer(1e5), layout, Hashing(), FCFS(), queue=queue, slots=66)
+    log = execute(
+        Scenario(system, Threads(groups, volume=2**10)), keys([1])[:, 0], 20_000, Record(log=FurthestTag())
+    ).log
+    elapsed, left = (np.asarray(column, float).ravel() for column in log)
+    begin = np.argmax(left)
+    passed = elapsed[begin + 1 :].sum()
+    assert passed > 0.15 and left[begin] > 31
+    assert left[begin] - left[-1] == pytest.approx(passed, rel=1e-4)
+
+
 RESERVATIONS, LIMITS, SHARES = (250, 250, 0), (inf, inf, 1000), (100, 200, 300)
 # rates of the streams RD, OLTP and DM at a capacity of T requests/s: clip(w t, r, l) with t such that the sum is T
 ALLOCATION = {
@@ -452,9 +509,10 @@ ALLOCATION = {
 }
 
 
-def backlogged(queue: MClock, bricks: int, capacity: float) -> Scenario:
-    """Return streams of 12 threads each, which are divided equally among the bricks."""
-    volumes = tuple(range(bricks)) * (12 // bricks)
+def backlogged(queue: MClock, bricks: int, capacity: float, volumes: tuple[int, ...] = ()) -> Scenario:
+    """Return streams of 12 threads each, which use bricks in turn: all bricks, or those of `volumes`."""
+    volumes = volumes or tuple(range(bricks))
+    volumes = volumes * (12 // len(volumes))
     requests = RandomRequests(FixedSize(512), 1.0)
     groups = [Group(requests, 12, stream=stream, volumes=volumes) for stream in range(3)]
     layout = Volumes(2**10, [(brick,) for brick in range(bricks)], 8)
@@ -501,6 +559,24 @@ def test_dmclock_keeps_the_rates_of_the_sum_over_bricks():
     found, due = rates(log, 2, 0, 1)
     np.testing.assert_allclose(found, (500, 700, 600), rtol=0.02)
     np.testing.assert_allclose(due, (500, 0, 0), rtol=0.02, atol=1)
+
+
+def test_dmclock_keeps_the_rates_if_most_threads_use_one_brick():
+    """Three quarters of the threads of each stream use the first of two bricks of 900/s. Both bricks are always busy."""
+    queue = MClock(1, SHARES, (500, 0, 0), (inf, inf, 600), coordinators=OneCoordinator())
+    log = execute(*stack([backlogged(queue, 2, 1800.0, (0, 0, 0, 1))], [1]), 12_000, Record(log=Issues())).log
+    found, due = rates(log, 2, 0, 1)
+    np.testing.assert_allclose(found, (500, 700, 600), rtol=0.02)
+    np.testing.assert_allclose(due, (500, 0, 0), rtol=0.02, atol=1)
+
+
+def test_an_idle_credit_does_not_change_the_shares_of_streams_that_always_wait():
+    scenarios = [backlogged(MClock(1, SHARES, credits=(0, credit, 0)), 1, 1200.0) for credit in (0, 1000)]
+    log = execute(*stack(scenarios, [1]), 6000, Record(log=Issues())).log
+    for run in range(2):
+        found, due = rates(log, 1, run, 2)
+        np.testing.assert_allclose(found, (200, 400, 600), rtol=0.01)
+        assert not due.any()
 
 
 def test_a_batch_element_equals_its_single_run():
@@ -589,6 +665,6 @@ def test_numbers_out_of_range_are_rejected(arguments, says):
 def test_systems_that_withdraw_parts_are_rejected():
     assert_refused(
         lambda: System(RateServer(100), Replicas(2), Broadcast(), FCFS(), queue=MClock(1, (1,))),
-        "a fair queue with claims",
+        "MClock with claims",
     )
     assert_refused(lambda: backlogged(MClock(1, (1, 1)), 1, 100.0), "requests of 3 streams, but weights of 2 streams")

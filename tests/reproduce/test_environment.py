@@ -247,5 +247,5 @@ def test_a_failed_write_names_the_file(tmp_path, storagekit, monkeypatch):
     assert storagekit("list") == (
         1,
         "",
-        "storagekit: /disk/x: No space left on device; free space there, or write to another place, and run again\n",
+        "storagekit: /disk/x: No space left on device; free space there, or write to another folder, and run again\n",
     )

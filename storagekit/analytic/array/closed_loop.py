@@ -35,16 +35,16 @@ _LEAST_SHAPE = 1 + 1e-6
 _STIRLING = 1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360
 _SHIFT = 10
 # validator of the number of stations and of r of the product form; both may be fractions
-_PLACES = Validator(least=1, most=MOST_COUNTED).each
+_AT_LEAST_ONE = Validator(least=1, most=MOST_COUNTED).each
 # Number of requests. Beyond it, the differences of the sums below lose all digits.
 _REQUESTS = Validator(least=0, most=1e9).each
 
 
 @validate(together=require_broadcast)
 def waiting_at_choice(
-    stations: Annotated[Numbers, _PLACES],
+    stations: Annotated[Numbers, _AT_LEAST_ONE],
     outstanding: Annotated[Numbers, _REQUESTS],
-    shape: Annotated[Numbers, _PLACES] = 1.0,
+    shape: Annotated[Numbers, _AT_LEAST_ONE] = 1.0,
 ) -> NDArray:
     """Return the number n of waiting requests for which 1/(n + 1) equals the mean of 1/(k + 1).
 
@@ -146,9 +146,9 @@ def _beta_ratio(shape: Numbers, others: Numbers, outstanding: Numbers) -> NDArra
 
 @validate(together=require_broadcast)
 def idle_station(
-    stations: Annotated[Numbers, _PLACES],
+    stations: Annotated[Numbers, _AT_LEAST_ONE],
     outstanding: Annotated[Numbers, _REQUESTS],
-    shape: Annotated[Numbers, _PLACES] = 1.0,
+    shape: Annotated[Numbers, _AT_LEAST_ONE] = 1.0,
 ) -> NDArray:
     """Return the probability that no request is at a station.
 
@@ -179,7 +179,7 @@ def idle_station(
 
 @validate(together=require_broadcast)
 def staffed(
-    stations: Annotated[Numbers, _PLACES],
+    stations: Annotated[Numbers, _AT_LEAST_ONE],
     outstanding: Annotated[Numbers, _REQUESTS],
     servers: Annotated[NDArray, COUNT.up_to(1000).each],
 ) -> NDArray:
@@ -280,10 +280,10 @@ def shape_of(
 
 @validate(together=require_broadcast)
 def busy_share(
-    stations: Annotated[Numbers, _PLACES],
+    stations: Annotated[Numbers, _AT_LEAST_ONE],
     queue: Annotated[Numbers, Validator(least=1e-9, most=1e9).each],
     variation: Annotated[Numbers, AMOUNT.each],
-    shape: Annotated[Numbers, _PLACES] = 1.0,
+    shape: Annotated[Numbers, _AT_LEAST_ONE] = 1.0,
 ) -> NDArray:
     """Return the share of the time for which a station is busy.
 

@@ -193,7 +193,7 @@ def total_bound(
     run : ObservedRequests
         The measured parameters. D_SFQ of the bound is the largest number of requests of one stream of the pair that
         waited at a brick at one time.
-    interpretation : Reading
+    interpretation : Interpretation
         The function `printed` for the bound of the paper, or `repaired` for our correction.
     """
     most = run.waiting.max(axis=1)[PAIRS].max(axis=1)[:, None]
@@ -215,7 +215,7 @@ def total_service(
         The measured parameters.
     unfair : Unfair
         The measured unfairness.
-    interpretation : Reading
+    interpretation : Interpretation
         The function `printed` for the bound of the paper, or `repaired` for our correction.
     """
     return share(unfair.everywhere, total_bound(of, run, interpretation)).max(axis=(0, 1))
