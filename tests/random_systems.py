@@ -30,6 +30,7 @@ from storagekit.core import units
 from storagekit.core.errors import InputError
 from storagekit.dispatch import (
     ARS,
+    C3,
     DSPTF,
     LARD,
     AbstractDispatch,
@@ -268,6 +269,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "LARD": lambda draws: LARD(draws.number.choice([1.0, 4.0]), draws.number.choice([5.0, 50.0])),
         "NearestIdle": lambda draws: NearestIdle(),
         "ARS": lambda draws: ARS(window=draws.number.choice([0.01, 0.3])),
+        "C3": lambda draws: C3(draws.form.randint(1, 3), draws.number.choice([0.3, 0.9])),
         "Randomized": lambda draws: Randomized(),
         "Central": lambda draws: Central(tuple(draws.number.uniform(1e-3, 9e-3) for _ in range(draws.bricks))),
         "ShortestQueue": lambda draws: ShortestQueue(draws.form.randint(1, 3)),

@@ -65,6 +65,7 @@ DISPATCHERS = Choices(
         "redundant": "Redundant",
         "hedged": "Hedged",
         "ars": "ARS",
+        "c3": "C3",
         "randomized": "Randomized",
         "least-completion": "Central",
     },

@@ -8,6 +8,7 @@ from storagekit.dispatch.broadcast import DSPTF as DSPTF
 from storagekit.dispatch.broadcast import Broadcast as Broadcast
 from storagekit.dispatch.broadcast import Preselection as Preselection
 from storagekit.dispatch.broadcast import central as central
+from storagekit.dispatch.c3 import C3 as C3
 from storagekit.dispatch.hashing import Hashing as Hashing
 from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
 from storagekit.dispatch.hedged import Hedged as Hedged

@@ -19,6 +19,7 @@ from storagekit.core import units
 from storagekit.core.errors import InputError
 from storagekit.dispatch import (
     ARS,
+    C3,
     DSPTF,
     LARD,
     AbstractDispatch,
@@ -49,7 +50,7 @@ from storagekit.write import AllCopies, Background, FirstCopy, Immediate, Receiv
 def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
     weights = 1 + np.arange(bricks) % 2
     one_serves = DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
-    adaptive = ARS(window=0.1), Randomized(), Central((5e-3,) * bricks), Central((5e-3,) * bricks, exact=True)
+    adaptive = ARS(window=0.1), C3(2), Randomized(), Central((5e-3,) * bricks), Central((5e-3,) * bricks, exact=True)
     # the last: a user's dispatcher from outside the package
     sampled = ShortestQueue(2), ShortestQueueWithMemory(1, 2), JoinIdleQueue(2, 2), Redundant(2)
     return *one_serves, *sampled, Broadcast(), *adaptive, RandomOfTwo()

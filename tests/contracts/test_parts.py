@@ -7,6 +7,7 @@ import pytest
 
 from storagekit.dispatch import (
     ARS,
+    C3,
     Broadcast,
     DispatchSwitch,
     Hashing,
@@ -57,6 +58,7 @@ DISPATCHERS = (
     Redundant(3, finishing=True),
     Randomized(),
     ARS(window=0.1, patience=15e-3, extra=2),
+    C3(2),
     Preselection(1e-3),
 )
 # any copy may replace another

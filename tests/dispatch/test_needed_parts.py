@@ -8,6 +8,7 @@ from helpers import assert_refused
 
 from storagekit.dispatch import (
     ARS,
+    C3,
     DSPTF,
     LARD,
     Broadcast,
@@ -32,7 +33,7 @@ from storagekit.schedule import FCFS
 
 CENTRAL = Central((1e-3,) * 3)
 SAMPLED = (ShortestQueue(), ShortestQueueWithMemory(), JoinIdleQueue())
-ONLY_NEEDED = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), *SAMPLED, Randomized(), CENTRAL, ARS())
+ONLY_NEEDED = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), *SAMPLED, Randomized(), CENTRAL, ARS(), C3())
 WITH_EXTRA = (Broadcast(), NearestIdle(), Redundant(), Hedged(), DSPTF(), Preselection(), ARS(extra=1))
 
 

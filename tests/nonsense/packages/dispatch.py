@@ -17,6 +17,7 @@ VALID_CALLS = {
             "extra": 1,
         }
     ),
+    "dispatch.C3": ValidCall(lambda: {"clients": 5, "weight": 0.9}),
     "dispatch.DispatchSwitch": ValidCall(lambda: {"components": (Broadcast(), Hashing()), "index": 1}),
     "dispatch.Central": ValidCall(lambda: {"service": (0.01, 0.01), "write_service": (0.01, 0.01), "exact": False}),
     "dispatch.DSPTF": ValidCall(lambda: {"latency": 1e-4, "bound": 1e-4, "waits": 0, "delivery": Reliable()}),
@@ -34,4 +35,7 @@ VALID_CALLS = {
     "dispatch.WeightedHashing": ValidCall(lambda: {"weights": (1.0, 2.0)}),
     "dispatch.central": ValidCall(),
 }
-NOT_ATTACKED = {"dispatch.View": "arrays that only the event loop creates"}
+NOT_ATTACKED = {
+    "dispatch.C3.scores": "arrays that only the event loop creates",
+    "dispatch.View": "arrays that only the event loop creates",
+}
