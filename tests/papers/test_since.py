@@ -42,7 +42,7 @@ def test_every_claim_has_a_finding():
     assert verdicts(worse)["since.mean_fields.two_choices[0.5]"] == "miss"
     assert verdicts(worse)["since.mean_fields.shorter_idle_queue"] == "broken"
     assert verdicts(worse)["since.mean_fields.memory_alone"] == "broken"
-    times = np.array([10, 20, 25, 30, 40, 20, 30, 50.0])
+    times = np.array([10, 20, 25, 30, 40, 20, 25, 30, 50.0])
     tails = over("p99", times[:, None, None], policy=list(ON_DISKS), condition=list(CONDITIONS), load=(0.3, 0.7))
     assert set(verdicts(since.tails_findings(tails)).values()) == {"holds"}
     for claim, policy, where in (

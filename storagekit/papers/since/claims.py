@@ -9,7 +9,7 @@ FIELDS = ClaimTable(
     load=(0.5, 0.7),
 )
 # Policies that came after the five papers.
-LATER = ("Two choices", "Memory", "Idle queues", "Hedged", "Tied")
+LATER = ("Two choices", "Memory", "Idle queues", "Hedged", "Tied", "C3 ranking")
 STREAMS = {"rd": "weight 1, at least 250", "oltp": "weight 2, at least 250", "dm": "weight 3, at most 1,000"}
 SHARES = ClaimTable("since.shares.{stream}[{capacity}]", stream=STREAMS, capacity=(875, 1200, 1800, 3000))
 CODES = ClaimTable(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from storagekit.core.units import MS, US
 from storagekit.dispatch import (
     ARS,
+    C3,
     DSPTF,
     AbstractDispatch,
     DispatchSwitch,
@@ -58,6 +59,7 @@ ON_DISKS: dict[str, AbstractDispatch] = {
     "Idle queues": JoinIdleQueue(2, 2),
     "Hedged": Hedged(HEDGE),
     "Tied": Redundant(2),
+    "C3 ranking": C3(),
     "ARS": ARS(shared=True, clients=1),
     "Hashing": Hashing(),
 }
@@ -337,12 +339,14 @@ def mean_fields_findings(data: xr.Dataset) -> list[Measurement]:
     ]
 
 
-def _worst(claim: str, ratios: xr.DataArray, note: str = "") -> Measurement:
+def _worst(claim: str, ratios: xr.DataArray) -> Measurement:
     """Return the finding that all ratios are above 1, with the ratio whose interval has the lowest end."""
-    cells = ratios.stack(cell=[name for name in ratios.dims if name != "statistic"]) if ratios.ndim > 1 else ratios
-    least = cells.isel(cell=int(np.argmin(cells.sel(statistic="low").values))) if ratios.ndim > 1 else cells
+    axes = [name for name in ratios.dims if name != "statistic"]
+    cells = ratios.expand_dims("cell") if not axes else ratios.stack(cell=axes)
+    least = cells.isel(cell=int(np.argmin(cells.sel(statistic="low").values)))
+    where = ", ".join(f"{name} {least[name].item()}" for name in axes)
     row = least.drop_vars([name for name in least.coords if name != "statistic"])
-    text = f"The number is the smallest ratio, by the lower end of its interval.{' ' if note else ''}{note}"
+    text = f"The number is the smallest ratio, by the lower end of its interval{where and f': {where}'}."
     return with_interval(claim, row, text, holds=bool(float(row.sel(statistic="low")) > 1))
 
 
