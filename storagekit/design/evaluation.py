@@ -62,8 +62,8 @@ class Evaluation(ABC):
         return np.array([self.known[point.tobytes()] for point in points])
 
     def slopes(self, point: NDArray) -> NDArray:
-        """Return the derivatives of all measures at a point, shape `[measure, parameter]`."""
-        raise NotImplementedError
+        """Return the derivatives of all measures at a point, shape `[measure, parameter]`; NaN if they have none."""
+        return np.full((len(self.measures), len(self.names)), np.nan)
 
     def further(self, point: NDArray) -> dict[str, float]:
         """Return further facts about a known point; by default none."""

@@ -5,11 +5,13 @@ scheduler of each drive selects among the issued parts.
 """
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import Component
+from storagekit.core.arrays import AnyArray
 from storagekit.placement import AbstractPlacement
 
 
@@ -85,7 +87,7 @@ class AbstractQueue(Component):
             Mask of the drives that received a part.
         """
 
-    def next_issue(self, private: Any) -> Float[Array, "brick *batch"]:
+    def next_issue(self, private: Any) -> Float[AnyArray, "#brick *#batch"]:
         """Return the time at which each brick issues a part, unless a part arrives or an access ends before.
 
         At this time, `hand` must issue a part of the brick. Otherwise the time does not advance, and the simulation does
@@ -99,9 +101,10 @@ class AbstractQueue(Component):
         Returns
         -------
         float array, `[brick, *batch]`
-            The times, seconds from now; at most 0 if the brick issues a part now, inf if it waits for an event.
+            The times, seconds from now; at most 0 if the brick issues a part now, inf (the default) if it waits for an
+            event.
         """
-        raise NotImplementedError(f"{type(self).__name__} issues no parts at times that it determines itself")
+        return cast(Array, np.full(1, np.inf, np.float32))
 
     @abstractmethod
     def issued(

@@ -73,7 +73,8 @@ def test_a_notebook_is_found_by_every_page_that_it_has(tmp_path):
     pages = lab_folder.fill(tmp_path).pages
     found = {lab_page: lab_folder.find(lab_page, tmp_path, pages) for lab_page in lab.PAGES}
     assert found["tour"] == "tour.ipynb" and found["array"] == found["sr_array"] == "lay_out_an_array.ipynb"
-    assert set(found.values()) == {f"{page}.ipynb" for page in pages if "/" not in page}
+    # one page has charts that no slider changes
+    assert {*found.values(), "last_millisecond.ipynb"} == {f"{page}.ipynb" for page in pages if "/" not in page}
 
 
 def test_changed_pages_are_kept_and_reported(storagekit, shipped, started, tmp_path):

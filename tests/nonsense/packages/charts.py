@@ -37,7 +37,16 @@ def _export(**given):
         return export(path=Path(folder) / name if isinstance(name, str) else name, **given)
 
 
+@cache
+def sensitivities() -> xr.Dataset:
+    mean = xr.DataArray(
+        [[[2.0, 1.9, 2.1]]], {"measure": ["response"], "parameter": ["rate"], "statistic": ["mean", "low", "high"]}
+    )
+    return xr.Dataset({"elasticity": mean}, attrs={"confidence": 0.95, "replications": 4})
+
+
 VALID_CALLS = {
+    "charts.tornado": ValidCall(lambda: {"data": sensitivities(), "measure": "response"}),
     "charts.Dashboard": ValidCall(
         lambda: {
             "answer": lambda count: count,
