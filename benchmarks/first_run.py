@@ -21,7 +21,7 @@ import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-PAPERS = ("swift", "srarray", "dsptf", "ars", "dsfq")
+PAPERS = ("swift", "srarray", "dsptf", "ars", "dsfq", "since")
 _COMPILED = "/jax/core/compile/"
 
 
@@ -117,7 +117,7 @@ def run_cells(paper: str, profile: str, folder: str) -> None:
 
 def _paper(name: str) -> str:
     if name not in PAPERS:
-        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(PAPERS)}")
+        raise argparse.ArgumentTypeError(f"{name!r} is unknown: give one of {', '.join(PAPERS)}")
     return name
 
 

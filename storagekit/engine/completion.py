@@ -29,6 +29,7 @@ from storagekit.core.batching import (
 )
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
+from storagekit.placement import MOST_PARTS
 from storagekit.workload import Requests
 
 
@@ -114,7 +115,8 @@ def enough_of(
     every = mask_of(system.placement.parts)
     last = (jnp.asarray(system.placement.parts) - 1).astype(jnp.uint32)
     ahead = some
-    for _ in range(system.drives - 1):
+    # a request has at most MOST_PARTS parts, even on more drives
+    for _ in range(min(system.drives, MOST_PARTS) - 1):
         # Parts that were passed over stay candidates, because one part is added at a time.
         ahead = (ahead | jnp.left_shift(ahead, 1) | jnp.right_shift(ahead, last)) & every
         further = lowest(ahead & parts & ~some)

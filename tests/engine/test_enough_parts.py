@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 LOOP = ClosedLoop(RandomRequests(FixedSize(4096), 1.0), 4)
 
 
-@pytest.mark.parametrize(("count", "drives"), [(6, 6), (5, 9), (1, 1), (2, 2)])
+@pytest.mark.parametrize(("count", "drives"), [(6, 6), (5, 9), (1, 1), (2, 2), (5, 200)])
 def test_any_parts_are_completed_to_the_needed_number(count, drives):
     """All subsets of all available parts. A single part is followed by the next parts in cyclic order."""
     masks = range(1, 2**count)
@@ -39,6 +40,25 @@ def test_any_parts_are_completed_to_the_needed_number(count, drives):
             first = one.bit_length() - 1
             order = [(first + k) % count for k in range(count) if available >> (first + k) % count & 1]
             assert all_parts == sum(1 << part for part in order[:n])
+
+
+def test_parts_at_all_positions_of_the_largest_code_are_added():
+    """A code of 32 parts on 64 drives: the only other parts are the farthest ones in cyclic order."""
+    scenario = Scenario(System(DRIVE, Coded(1, 32), Redundant(2), FCFS(), drives=64), LOOP)
+    last = np.uint32(1 << 31)
+    for parts, needed in ((last | np.uint32(1), 2), (np.uint32(0xFFFFFFFF), 32), (last | np.uint32(1 << 30 | 3), 4)):
+        some = jnp.array([1 if needed != 4 else 3], jnp.uint32)
+        found = enough_of(scenario, some, jnp.array([parts], jnp.uint32), jnp.array([needed], jnp.int32))
+        assert int(found[0]) == int(parts)
+
+
+def test_the_program_does_not_grow_with_drives_beyond_the_parts_of_a_request():
+    def operations(drives: int) -> int:
+        scenario = Scenario(System(DRIVE, Coded(2, 6), Redundant(2), FCFS(), drives=drives), LOOP)
+        one = jnp.ones(1, jnp.uint32)
+        return len(jax.make_jaxpr(lambda some: enough_of(scenario, some, 63 * one, jnp.ones(1, jnp.int32)))(one).eqns)
+
+    assert operations(8) < operations(32) == operations(200)
 
 
 def test_a_read_of_all_fragments_needs_no_particular_draw():
