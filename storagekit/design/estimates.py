@@ -81,25 +81,25 @@ def named_numbers(result: Any) -> dict[str, Any]:
     return found
 
 
-def require_finite(measures: Sequence[str], values: NDArray) -> None:
+def require_finite(measures: Sequence[str], means: NDArray) -> None:
     """Raise InputError if a measure has no elasticity because it is 0, infinite or undefined.
 
     Parameters
     ----------
     measures : sequence of str
         Names of the measures.
-    values : array of float, shape `[measure, seed]`
-        The measures.
+    means : array of float, shape `[measure, point]`
+        The means of the measures at the point and at the points around it.
 
     Raises
     ------
     InputError
         If a mean is 0 or not finite.
     """
-    means = values.mean(-1)
-    for name, mean in zip(measures, means, strict=True):
-        if mean == 0 or not np.isfinite(mean):
-            raise InputError(f"{name} is {mean:g} at this point, and has no elasticity: leave it out of measures")
+    for name, row in zip(measures, means, strict=True):
+        wrong = row[(row == 0) | ~np.isfinite(row)]
+        if wrong.size:
+            raise InputError(f"{name} is {wrong[0]:g} at this point, and has no elasticity: leave it out of measures")
 
 
 def require_measures(measures: Sequence[str], found: Mapping[str, Any]) -> None:
@@ -165,7 +165,7 @@ def of_formula(
     measures = list(found if measures is None else measures)
     require_measures(measures, found)
     numbers = np.array([found[name] for name in measures], float)
-    require_finite(measures, numbers)
+    require_finite(measures, numbers.mean(-1, keepdims=True))
     derivatives = np.array([[slopes[name][one] for one in values] for name in measures], float)
     means = numbers.mean(-1)[:, None, None]
     scaled = derivatives * np.array(list(values.values()), float)[:, None]
@@ -197,12 +197,7 @@ def _differences(function: Callable[..., Any], values: Mapping[str, float]) -> t
         raise InputError(
             "JAX cannot trace the function: a function with random numbers must use operations of JAX only"
         )
-    try:
-        found = named_numbers(function(**values))
-    except TypeError as fault:
-        raise InputError(
-            f"subject: it cannot be called with {', '.join(map(str, values.values()))}: {fault}"
-        ) from fault
+    found = named_numbers(function(**values))
     slopes: dict[str, dict[str, NDArray]] = {name: {} for name in found}
     for parameter, value in values.items():
         ends = []
@@ -336,8 +331,8 @@ def of_simulation(
     scenarios = [scenario for one in sides for scenario in one.scenarios]
     data = sweep(lambda point: scenarios[point], {"point": list(range(len(scenarios)))}, **settings)
     ends = np.array([measure_of(data, name) for name in measures]).reshape(len(measures), len(sides), 2, -1)
-    require_finite(measures, middle)
     means = ends.mean(-1)
+    require_finite(measures, np.concatenate([middle.mean(-1, keepdims=True), means.reshape(len(measures), -1)], 1))
     distance = np.array([np.log(one.high / one.low) for one in sides])
     estimate = np.log(means[:, :, 1] / means[:, :, 0]) / distance
     relative = ends / means[..., None]

@@ -147,6 +147,16 @@ def test_a_limit_is_not_passed():
         (lambda: sk.sensitivity(lambda x, key: float(x), {"x": 1.0}), "JAX cannot trace"),
         (lambda: sk.sensitivity(lambda x: x - 1, {"x": 1.0}), "value is 0 at this point, and has no elasticity"),
         (lambda: sk.sensitivity(lambda x: {}, {"x": 1.0}), "empty mapping"),
+        (
+            lambda: sk.sensitivity(
+                queue(ClosedLoop(READS, 2)),
+                ["arrivals.outstanding"],
+                measures=["write_response"],
+                requests=400,
+                warm_up=50,
+            ),
+            "write_response is nan at this point, and has no elasticity",
+        ),
         (lambda: sk.sensitivity(lambda x: jnp.ones(3) * x, {"x": 1.0}), "the function must return a scenario"),
         (lambda: sk.sensitivity(lambda n: sum(range(n)), {"n": 10}), "it fails with n=10"),
         (lambda: sk.design.change_for(sk.sensitivity(lambda x: x, {"x": 1.0})[["at"]], 1.0), "has no elasticities"),
