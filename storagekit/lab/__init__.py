@@ -63,13 +63,14 @@ def quietly(call: Callable[..., T], *given: Any, **named: Any) -> T:
         return call(*given, **named)
 
 
-def export(name: str, path: str | Path) -> Path:
+def export(name: str, path: str | Path, *, script: str | Path | None = None) -> Path:
     """Write a page as one HTML file, with the answers for all combinations of a few values of each control.
 
     The file needs no kernel and no network. The function computes all answers, which takes up to two minutes, and shows
-    a progress bar. It returns the path.
+    a progress bar. It returns the path. `script` is a file for the script that draws the charts, which several pages can
+    share; by default the script is in the page.
     """
     from storagekit.charts import export as written
 
     asked = page(name)
-    return written(asked.dashboard(), path, title=asked.title, lead=asked.lead)
+    return written(asked.dashboard(), path, title=asked.title, lead=asked.lead, script=script)

@@ -84,15 +84,17 @@ def few(dashboard: Dashboard, kept: int) -> Dashboard:
     return replace(dashboard, controls=controls)
 
 
-@pytest.mark.parametrize("name", ["array", "fair"])
-def test_an_exported_dashboard_works_from_a_file_without_a_network(tab, tmp_path, name):
-    page = lab.page(name)
-    file = export(few(page.dashboard(), 2), tmp_path / f"{name}.html", title=page.title, lead=page.lead)
+@pytest.mark.parametrize(("name", "script"), [("array", None), ("fair", "the script.js")])
+def test_an_exported_dashboard_works_from_files_without_a_network(tab, tmp_path, name, script):
+    page, script = lab.page(name), script and tmp_path / script
+    dashboard, texts = few(page.dashboard(), 2), {"title": page.title, "lead": page.lead}
+    file = export(dashboard, tmp_path / f"{name}.html", **texts, script=script)
     tab.goto(file.as_uri())
     tab.wait_for_selector("#chart svg")
     assert tab.locator("h1").inner_text() == page.title
     slider = tab.locator("input[type=range]").first
     changed(tab, lambda: slider.press("ArrowRight"), "#said", "#chart svg")
     keep(tab, f"{name}_exported")
-    assert [url for url in tab.asked if not url.startswith("data:")] == [file.as_uri()]
+    files = [file.as_uri(), script.as_uri()] if script else [file.as_uri()]
+    assert [url for url in tab.asked if not url.startswith("data:")] == files
     assert not tab.problems

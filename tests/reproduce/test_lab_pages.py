@@ -11,6 +11,7 @@ from storagekit.reproduce.site import lab_pages, pages
 # replaces the process that writes pages: it writes their names and fails at the page given as FAILS
 WRITES = """
 import pathlib, sys
+pathlib.Path(sys.argv[3], SCRIPT).write_text("draws")
 for name in NAMES:
     if name == "FAILS": sys.exit("no such page")
     pathlib.Path(sys.argv[3], name + ".html").write_text(name)
@@ -23,7 +24,10 @@ def python(tmp_path, monkeypatch):
     def instead(fails: str = ""):
         script = tmp_path / "python"
         script.write_text(
-            f"#!{sys.executable}\n" + WRITES.replace("FAILS", fails).replace("NAMES", repr(list(lab_pages.LAB_PAGES)))
+            f"#!{sys.executable}\n"
+            + WRITES.replace("FAILS", fails)
+            .replace("NAMES", repr(list(lab_pages.LAB_PAGES)))
+            .replace("SCRIPT", repr(lab_pages.SCRIPT))
         )
         script.chmod(0o755)
         monkeypatch.setattr(lab_pages.sys, "executable", str(script))
@@ -49,7 +53,7 @@ def test_a_failing_page_is_named_and_the_set_counts_as_incomplete(tmp_path, pyth
 
 
 def test_every_page_is_written_and_then_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(lab, "export", lambda name, path: path.write_text(name))
+    monkeypatch.setattr(lab, "export", lambda name, path, script: path.write_text(script.name))
     monkeypatch.setattr(lab_pages.sys, "argv", ["-c", str(tmp_path)])
     lab_pages.main()
     assert capsys.readouterr().out.split() == list(lab_pages.LAB_PAGES)

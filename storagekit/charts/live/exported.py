@@ -4,11 +4,13 @@ import base64
 import gzip
 import itertools
 import json
+import os
 from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import vl_convert
 from tqdm import tqdm
@@ -17,7 +19,7 @@ from storagekit.charts.live.controls import ChoiceControl, Control
 from storagekit.charts.live.dashboard import Dashboard, Shown
 from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
-from storagekit.core.validation import instance_of, validate
+from storagekit.core.validation import instance_of, optional, validate
 
 # the largest number of answers; to compute them takes a minute or two, and the file has some megabytes
 MOST = 5000
@@ -32,6 +34,7 @@ def export(
     *,
     title: str,
     lead: str = "",
+    script: Annotated[str | Path | None, optional(instance_of(str | Path, "the path of a file"))] = None,
 ) -> Path:
     """Write one HTML file with the answers of the dashboard at every combination of the `stops` of its controls.
 
@@ -47,6 +50,9 @@ def export(
         Plain text at the top of the page.
     lead : str
         Plain text below the title, by default none.
+    script : str or path, optional
+        File for the script that draws the charts, 0.9 MB. Several pages can share it; it must stay in the same place
+        relative to them. By default the script is in the page.
 
     Returns
     -------
@@ -67,8 +73,7 @@ def export(
         "lead": escape(lead),
         "style": _STYLE.read_text(encoding="utf-8"),
         "answers": packed,
-        # with Vega in it
-        "script": _script(),
+        "script": _script_element(path, script),
         "made": escape(f"storagekit {_version()}; {len(asked['points']):,} results, computed when this file was made"),
     }
     page = _PAGE.read_text(encoding="utf-8")
@@ -82,6 +87,16 @@ def export(
 def _script() -> str:
     """Return the script of a page with Vega in it. Bundling takes a second."""
     return vl_convert.javascript_bundle(_SCRIPT.read_text(encoding="utf-8"))
+
+
+def _script_element(page: Path, script: str | Path | None) -> str:
+    """Return the script element of a page, and write the file that it loads."""
+    if script is None:
+        return f'<script type="module">{_script()}</script>'
+    # A browser loads no module from a file, so that this is an ordinary script. `defer` runs it after the page is read.
+    write_text(Path(script), f'"use strict";(()=>{{{_script()}}})();')
+    where = Path(os.path.relpath(script, page.parent)).as_posix()
+    return f'<script defer src="{escape(quote(where))}"></script>'
 
 
 def _controls(dashboard: Dashboard) -> dict[str, Control]:

@@ -31,10 +31,12 @@ def dashboard() -> Dashboard:
 
 def _export(**given):
     with tempfile.TemporaryDirectory() as folder:
-        name = given.pop("path")
+        files = {
+            key: Path(folder) / one if isinstance(one := given.pop(key), str) else one for key in ("path", "script")
+        }
         from storagekit.charts import export
 
-        return export(path=Path(folder) / name if isinstance(name, str) else name, **given)
+        return export(**files, **given)
 
 
 @cache
@@ -93,7 +95,13 @@ VALID_CALLS = {
         }
     ),
     "charts.export": ValidCall(
-        lambda: {"dashboard": dashboard(), "path": "dashboard.html", "title": "A dashboard", "lead": "one"},
+        lambda: {
+            "dashboard": dashboard(),
+            "path": "dashboard.html",
+            "title": "A dashboard",
+            "lead": "one",
+            "script": "a.js",
+        },
         through=_export,
     ),
     "charts.finished": ValidCall(lambda: {"chart": drawn(), "title": "A chart", "legends": "right"}),

@@ -16,10 +16,11 @@ def dashboard() -> Dashboard:
     return lab.page("bound").dashboard()
 
 
-def _export(name, path):
+def _export(name, path, script):
     """Export a page without most of its results, which take a minute and are always equal."""
     with tempfile.TemporaryDirectory() as folder, mock.patch("storagekit.charts.live.exported._asked", _few):
-        return lab.export(name, Path(folder) / path if isinstance(path, str) else path)
+        files = (Path(folder) / one if isinstance(one, str) else one for one in (path, script))
+        return lab.export(name, next(files), script=next(files))
 
 
 def _few(dashboard, controls):
@@ -28,7 +29,7 @@ def _few(dashboard, controls):
 
 VALID_CALLS = {
     "lab.LabPage": ValidCall(lambda: {"title": "A page", "lead": "one", "dashboard": dashboard}),
-    "lab.export": ValidCall(lambda: {"name": "bound", "path": "page.html"}, through=_export),
+    "lab.export": ValidCall(lambda: {"name": "bound", "path": "page.html", "script": "page.js"}, through=_export),
     "lab.open": ValidCall(lambda: {"name": "bound", "weight_f": 2.0}),
     "lab.page": ValidCall(lambda: {"name": "bound"}),
     "lab.quietly": ValidCall(lambda: {"call": dashboard}),
