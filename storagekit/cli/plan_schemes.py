@@ -241,7 +241,7 @@ def _ranked(given: SimpleNamespace):
     """Return the ranking of the schemes. given: the options of the command."""
     from storagekit.drive import SSD
     from storagekit.plan import RLOOK, RSATF
-    from storagekit.plan import schemes as ask
+    from storagekit.plan import schemes as rank_schemes
     from storagekit.plan.families import default_families
     from storagekit.plan.objective import OBJECTIVES
 
@@ -250,7 +250,7 @@ def _ranked(given: SimpleNamespace):
     if isinstance(model, SSD):
         _require_possible(given)
     families = [*default_families(model, given.tolerate, not given.no_full_stripes), *others]
-    return ask(
+    return rank_schemes(
         model,
         given.disks,
         data=given.data_tb * _TB,

@@ -71,5 +71,5 @@ def export(name: str, path: str | Path) -> Path:
     """
     from storagekit.charts import export as written
 
-    asked = page(name)
-    return written(asked.dashboard(), path, title=asked.title, lead=asked.lead)
+    chosen = page(name)
+    return written(chosen.dashboard(), path, title=chosen.title, lead=chosen.lead)

@@ -21,7 +21,7 @@ def answer(
 def words(found: xr.Dataset) -> Said:
     """Return a text: the fastest and the slowest protocol, and whether all protocols sustain the load."""
     response = found.mean_response.to_series().sort_values()
-    asked = float(found.attrs["asked"])
+    rate = float(found.attrs["arrival_rate"])
     table = pd.DataFrame(
         {
             "mean response (ms)": response.to_numpy() / MS,
@@ -31,14 +31,14 @@ def words(found: xr.Dataset) -> Said:
     )
     served = (
         "every protocol sustains it"
-        if float(found.throughput.min()) > 0.95 * asked
+        if float(found.throughput.min()) > 0.95 * rate
         else "at least one protocol does not sustain it"
     )
     headline = (
         f"Mean response time: {response.index[0]} {response.iloc[0] / MS:.1f} ms, "
         f"{response.index[-1]} {response.iloc[-1] / MS:.1f} ms"
     )
-    return Said(headline, [f"The load is {asked:g} reads/s; {served}."], table)
+    return Said(headline, [f"The load is {rate:g} reads/s; {served}."], table)
 
 
 def dashboard() -> Dashboard:

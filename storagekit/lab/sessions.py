@@ -170,10 +170,10 @@ def dashboard(
         "minutes": Slider("Minutes", minutes, 1, max(240, minutes), few=[minutes]),
         "kind": ChoiceControl("Sessions", {"read": False, "write": True}, value=kind, few=[kind]),
     }
-    return Dashboard(_asked, lambda answer: draw.by_shape(answer.rows()), controls, summary)
+    return Dashboard(_answer, lambda answer: draw.by_shape(answer.rows()), controls, summary)
 
 
-def _asked(
+def _answer(
     disk: Disk,
     agents: float,
     rate_mb: float,

@@ -125,10 +125,10 @@ def dashboard(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate:
         ),
         "rate": Slider("Requests/s", rate, 1, max(1000, rate), few=sorted({10, 50, 100, 200, 400, rate})),
     }
-    return Dashboard(_asked, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, summary)
+    return Dashboard(_answer, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, summary)
 
 
-def _asked(disk: Disk, agents: float, size_mb: float, rate: float) -> StripingTimes:
+def _answer(disk: Disk, agents: float, size_mb: float, rate: float) -> StripingTimes:
     return striped(disk, int(agents), size_mb * MB, float(rate))
 
 

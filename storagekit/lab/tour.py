@@ -56,10 +56,10 @@ def dashboard(
         "size_kb": StepsControl("Size (KB)", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
         "kind": ChoiceControl("Request", {"read": True, "write": False}, value=kind, few=[kind]),
     }
-    return Dashboard(_asked, draw.request_way, controls, summary)
+    return Dashboard(_answer, draw.request_way, controls, summary)
 
 
-def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
+def _answer(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
     shares = (arm / 100, address / 100, platter / 100)
     return request_way(drive, int(replicas), *shares, size=size_kb * KB, read=kind)
 

@@ -496,7 +496,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def _require_no_cache(self, what: str) -> None:
         """Raise InputError if the disks are behind a cache. what: name of a method or argument."""
         if self.needs.cache is not None:
-            raise InputError(f"{what} with a cache: there is no formula; ask for the disks without the cache")
+            raise InputError(f"{what} with a cache: there is no formula; plan the disks without the cache")
 
     def _require_purchasable(self, given: set[str | None], bit_error_rate: float) -> None:
         """Raise InputError if arguments of `next_purchase` do not fit together. given: names of arguments with values."""
@@ -518,7 +518,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         listed["network"] = self.needs.network and self.needs.network.to_dict()
         listed["cache"] = self.needs.cache and self.needs.cache.to_dict()
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes", *listed)]
-        asked = {name: getattr(self.needs, name) for name in names} | listed
+        settings = {name: getattr(self.needs, name) for name in names} | listed
         return super()._content() | {
             "recommended": self.recommended.name if self.recommended else None,
             "goal": self.goal.name,
@@ -526,7 +526,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             "small": list(self.small),
             "long": list(self.long),
             "warnings": list(self.warnings),
-            "question": {"drive": self.needs.drive.name, "sizes": [list(one) for one in self.needs.sizes], **asked},
+            "question": {"drive": self.needs.drive.name, "sizes": [list(one) for one in self.needs.sizes], **settings},
         }
 
     def _lines(self):

@@ -364,10 +364,10 @@ class RecordedArrivals(AbstractArrivals):
     first: Int[AnyArray, "..."] = eqx.field(converter=named("first request", whole), default=0)
 
     def __check_init__(self):
-        asked = np.shape(self.requests.number)
-        if np.ndim(self.gap) != 1 or np.shape(self.gap) != asked:
+        expected = np.shape(self.requests.number)
+        if np.ndim(self.gap) != 1 or np.shape(self.gap) != expected:
             raise InputError(
-                f"gaps {list(np.shape(self.gap))} of requests {list(asked)}: give a one-dimensional array with one "
+                f"gaps {list(np.shape(self.gap))} of requests {list(expected)}: give a one-dimensional array with one "
                 "gap for each request"
             )
         POSITIVE.each("trace scale", self.scale)

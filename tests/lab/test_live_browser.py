@@ -94,5 +94,5 @@ def test_an_exported_dashboard_works_from_a_file_without_a_network(tab, tmp_path
     slider = tab.locator("input[type=range]").first
     changed(tab, lambda: slider.press("ArrowRight"), "#said", "#chart svg")
     keep(tab, f"{name}_exported")
-    assert [url for url in tab.asked if not url.startswith("data:")] == [file.as_uri()]
+    assert [url for url in tab.requested if not url.startswith("data:")] == [file.as_uri()]
     assert not tab.problems

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import asking, assert_refused, responses
+from helpers import assert_refused, requests_at, responses
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -165,7 +165,7 @@ def test_every_part_lies_where_the_reference_finds_it(both, wraps, whole_blocks,
             layout.companions(parts & jnp.uint32(2**most - 1), location),
         )
 
-    requests = asking(sector)._replace(sectors=sectors, read=read)
+    requests = requests_at(sector)._replace(sectors=sectors, read=read)
     parts, needed, drives, there, on, sizes, with_them = jax.tree.map(
         np.asarray, jax.jit(partial(found_by, layout))(requests)
     )
@@ -211,8 +211,8 @@ def test_no_two_parts_share_a_sector(both):
         every = begin + np.arange(0, volume.sectors, volume.needed)
         begin += volume.sectors
         expected += every.size * volume.parts
-        ask = asking(np.resize(every, length))
-        found, targets = located(ask._replace(read=np.zeros(length, bool)))
+        requests = requests_at(np.resize(every, length))
+        found, targets = located(requests._replace(read=np.zeros(length, bool)))
         on = np.asarray(found)
         at = np.asarray([address(target) for target in targets])
         for part in range(volume.parts):
@@ -232,11 +232,11 @@ def test_locations_have_the_shape_of_the_requests(batch):
     layout = Segments([Node(2), Node(3, True), Node(1)], [Volume(2048, 512, 2), Volume(4096, 512, 3, 2)])
     sector = np.arange(4 * batch, dtype=np.int32).reshape(4, batch) * 7 * 70 % 6000
     locate = jax.jit(lambda requests: layout.locate(DRIVE, requests))
-    many = locate(asking(sector, 9))
+    many = locate(requests_at(sector, 9))
     for row in range(4):
         for element in range(batch):
-            alone = locate(asking(sector[row, element], 9))
-            row_of_one = locate(asking(sector[row : row + 1], 9))
+            alone = locate(requests_at(sector[row, element], 9))
+            row_of_one = locate(requests_at(sector[row : row + 1], 9))
             for every, one, single in zip(*map(jax.tree.leaves, (many, row_of_one, alone)), strict=True):
                 assert every.shape == (4, batch) and one.shape == (1, batch)
                 assert every[row, element] == one[0, element] == single[0]
@@ -269,7 +269,7 @@ def test_nodes_are_drawn_in_proportion_to_their_capacity(count):
     volume = Volume(80_000, 8, count, block=8)
     layout = Segments(nodes, [volume, volume], wraps=True)
     for first in (0, 80_000):
-        location = layout.locate(DRIVE, asking(first + np.arange(0, 80_000, 8)))
+        location = layout.locate(DRIVE, requests_at(first + np.arange(0, 80_000, 8)))
         ends = np.cumsum(layout.brick_sizes)
         on = np.searchsorted(
             ends, [layout.drive_of(jnp.full(10_000, part), location) for part in range(count)], "right"
@@ -308,7 +308,7 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
     taken: dict[int, list[tuple[int, int]]] = {drive: [] for drive in range(30)}
     for volume, start, nodes in ((copies, 0, {1, 2, 3}), (fragments, copies.sectors, {0, 1, 2, 3})):
         begins = jnp.arange(start, start + volume.sectors, volume.segment, dtype=jnp.int32)
-        location = layout.locate(PAPER, jax.tree.map(jnp.asarray, asking(begins)))
+        location = layout.locate(PAPER, jax.tree.map(jnp.asarray, requests_at(begins)))
         on = np.asarray([layout.drive_of(jnp.full_like(begins, part), location) for part in range(volume.parts)])
         of_node = np.searchsorted(np.cumsum(DISKS), on, "right")
         assert np.all(np.sort(of_node, axis=0) == np.sort(list(nodes))[:, None])
@@ -333,7 +333,7 @@ def test_a_raid_5_node_equals_a_raid_5_layout():
     ours, theirs = Segments([Node(5, True)], [Volume(2**14, 2**12, 1)]), RAID5(5)
     sector = np.arange(0, 2**14, 61)
     for read in (True, False):
-        requests = asking(sector, 5)._replace(read=np.full(sector.shape, read))
+        requests = requests_at(sector, 5)._replace(read=np.full(sector.shape, read))
         mine, others = ours.locate(DRIVE, requests), theirs.locate(DRIVE, requests)
         np.testing.assert_array_equal(ours.parts_of(mine), theirs.parts_of(others))
         for part in range(1 if read else 2):
@@ -491,7 +491,7 @@ def test_nodes_of_unequal_drives_serve_them(read):
     sums = {name: values.sum(axis=0, dtype=float)[..., 0] for name, values in tally.items()}
     count = float((sums["reads"] + sums["writes"]).sum())
     sector = jnp.asarray(np.random.default_rng(1).integers(0, int(layout.capacity(PAPER)), 20_000), jnp.int32)
-    requests = asking(sector)._replace(read=np.full(sector.shape, read))
+    requests = requests_at(sector)._replace(read=np.full(sector.shape, read))
     location = layout.locate(PAPER, jax.tree.map(jnp.asarray, requests))
     each = layout.needed_of(location) if read else jax.lax.population_count(layout.parts_of(location))
     each = np.asarray(each, float)
@@ -649,7 +649,7 @@ def test_parts_on_nodes_of_20_tb_drives_lie_where_plain_integers_find_them(volum
     sector = np.append(sector, draw.integers(0, capacity, LENGTH - sector.size))
     sectors, read = draw.integers(1, 300, LENGTH).astype(np.int32), draw.random(LENGTH) < 0.5
     with addressed(True):
-        requests = asking(sector, dtype=np.int64)._replace(sectors=sectors, read=read)
+        requests = requests_at(sector, dtype=np.int64)._replace(sectors=sectors, read=read)
         parts, drives, addresses, counts = map(np.asarray, located_on_large(layout.tabulated(TWENTY_TB), requests))
     most = max(volume.parts for volume in volumes)
     for i in range(LENGTH):

@@ -59,8 +59,8 @@ def export(
         If there are more than `MOST` answers, or if the class of a control is not from `storagekit.charts`.
     """
     path, kept = Path(path), _controls(dashboard)
-    asked = _asked(dashboard, kept)
-    facts = json.dumps({"controls": [_facts(one) for one in kept.values()]} | asked, separators=(",", ":"))
+    answers = _answers(dashboard, kept)
+    facts = json.dumps({"controls": [_facts(one) for one in kept.values()]} | answers, separators=(",", ":"))
     packed = base64.b64encode(gzip.compress(facts.encode(), 6, mtime=0)).decode()
     parts = {
         "title": escape(title),
@@ -69,7 +69,9 @@ def export(
         "answers": packed,
         # with Vega in it
         "script": _script(),
-        "made": escape(f"storagekit {_version()}; {len(asked['points']):,} results, computed when this file was made"),
+        "made": escape(
+            f"storagekit {_version()}; {len(answers['points']):,} results, computed when this file was made"
+        ),
     }
     page = _PAGE.read_text(encoding="utf-8")
     for name, part in parts.items():
@@ -93,7 +95,7 @@ def _controls(dashboard: Dashboard) -> dict[str, Control]:
     return kept
 
 
-def _asked(dashboard: Dashboard, controls: dict[str, Control]) -> dict[str, Any]:
+def _answers(dashboard: Dashboard, controls: dict[str, Control]) -> dict[str, Any]:
     """Return the answers in order; the last control varies fastest.
 
     An answer consists of its text, the index of its chart among the different charts (-1 for none), and its rows.

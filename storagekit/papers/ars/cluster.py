@@ -203,14 +203,14 @@ FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
 COMPARED = (*FOUR, CENTRAL_HEADS)
 
 
-def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispatch]:
+def protocols_on(on: Segments, rows: Sequence[Row]) -> dict[str, AbstractDispatch]:
     """Return the dispatchers of the selected protocols by name.
 
     Parameters
     ----------
     on : Segments
         The layout.
-    asked : sequence
+    rows : sequence
         Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
 
     Raises
@@ -218,7 +218,7 @@ def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispat
     InputError
         If a name is unknown or given twice.
     """
-    names, own = chosen(asked, PROTOCOLS, "protocol")
+    names, own = chosen(rows, PROTOCOLS, "protocol")
     return {name: own[name] if name in own else PROTOCOLS[name](on) for name in names}
 
 

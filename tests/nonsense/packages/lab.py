@@ -18,7 +18,7 @@ def dashboard() -> Dashboard:
 
 def _export(name, path):
     """Export a page without most of its results, which take a minute and are always equal."""
-    with tempfile.TemporaryDirectory() as folder, mock.patch("storagekit.charts.live.exported._asked", _few):
+    with tempfile.TemporaryDirectory() as folder, mock.patch("storagekit.charts.live.exported._answers", _few):
         return lab.export(name, Path(folder) / path if isinstance(path, str) else path)
 
 
