@@ -127,7 +127,7 @@ class System(eqx.Module):
         return Grouping((each,) * (self.drives // each) if sizes is None else sizes)
 
     @property
-    def wide(self) -> bool:
+    def long_addresses(self) -> bool:
         """Whether addresses of the system or of a drive need 64 bits in any run. It is known before compilation."""
         return self.placement.address_limit(self.drive) >= MOST_NARROW
 

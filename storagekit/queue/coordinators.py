@@ -35,8 +35,8 @@ class ServiceLedger(NamedTuple):
     `[brick, row]`.
     """
 
-    sent: int64_pair.Wide
-    then: int64_pair.Wide
+    sent: int64_pair.Pair
+    then: int64_pair.Pair
 
 
 def ledger(rows: int, bricks: int, batch: tuple[int, ...]) -> ServiceLedger:
@@ -88,10 +88,10 @@ def account(
     """
     cost = jnp.where(there, cost, jnp.uint32(0))
     before, sent = _before(row, cost)
-    so_far = int64_pair.Wide(*(jnp.take_along_axis(word, row, axis=0) for word in book.sent))
+    so_far = int64_pair.Pair(*(jnp.take_along_axis(word, row, axis=0) for word in book.sent))
     total = int64_pair.add(so_far, _small(before))
     column = jnp.broadcast_to(row, cost.shape)[:, None]
-    known = int64_pair.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in book.then))
+    known = int64_pair.Pair(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in book.then))
     elsewhere = int64_pair.subtract(total, known)
     elsewhere = jnp.where(elsewhere.high > 0, MOST, elsewhere.low)
     now = int64_pair.pick(there, int64_pair.add(total, _small(cost)), known)
@@ -99,16 +99,16 @@ def account(
         after = int64_pair.add(so_far, _small(sent))
         then = (put(word, row, new[:, None], axis=1) for word, new in zip(book.then, now, strict=True))
         sums = (put(word, row, new) for word, new in zip(book.sent, after, strict=True))
-        return ServiceLedger(int64_pair.Wide(*sums), int64_pair.Wide(*then)), elsewhere
+        return ServiceLedger(int64_pair.Pair(*sums), int64_pair.Pair(*then)), elsewhere
     every = row_index(book.sent.low.shape[0], row)
     mine = row[:, None] == every[None]
     added = jnp.sum(jnp.where(mine, cost[:, None], jnp.uint32(0)), axis=0, dtype=jnp.uint32)
-    then = int64_pair.pick(mine, int64_pair.Wide(now.high[:, None], now.low[:, None]), book.then)
+    then = int64_pair.pick(mine, int64_pair.Pair(now.high[:, None], now.low[:, None]), book.then)
     return ServiceLedger(int64_pair.add(book.sent, _small(added)), then), elsewhere
 
 
-def _small(count: UInt32[Array, "*row"]) -> int64_pair.Wide:
-    return int64_pair.Wide(jnp.zeros_like(count), count)
+def _small(count: UInt32[Array, "*row"]) -> int64_pair.Pair:
+    return int64_pair.Pair(jnp.zeros_like(count), count)
 
 
 def _before(

@@ -57,7 +57,7 @@ class AbstractDelay(eqx.Module):
         cost: UInt32[Array, "brick *batch"],
         price: UInt32[Array, "1 *batch"],
         cap: UInt32[Array, "1 *batch"],
-    ) -> int64_pair.Wide:
+    ) -> int64_pair.Pair:
         """Return the delay of a request at each brick.
 
         Parameters
@@ -72,7 +72,7 @@ class AbstractDelay(eqx.Module):
 
         Returns
         -------
-        int64_pair.Wide, `[brick, *batch]`
+        int64_pair.Pair, `[brick, *batch]`
             The delay in ticks.
         """
 

@@ -65,9 +65,9 @@ class Tags(NamedTuple):
     book, turn: state of the coordinators.
     """
 
-    virtual: int64_pair.Wide
-    finish: int64_pair.Wide
-    start: int64_pair.Wide
+    virtual: int64_pair.Pair
+    finish: int64_pair.Pair
+    start: int64_pair.Pair
     queued: UInt32[Array, "slot *batch"]
     order: Int[Array, "row slot *batch"]
     given: Int[Array, "brick *batch"]
@@ -85,7 +85,7 @@ class TaggedArrival(NamedTuple):
 
     parts: Int[Array, "brick *batch"]
     stream: Int[Array, "1 *batch"]
-    start: int64_pair.Wide
+    start: int64_pair.Pair
 
     @property
     def there(self) -> Bool[Array, "brick *batch"]:
@@ -180,10 +180,10 @@ class TagQueue(AbstractQueue):
         """
         return max(1, (self.streams - 1).bit_length())
 
-    def _ticks(self, count: int64_pair.Wide) -> int64_pair.Wide:
+    def _ticks(self, count: int64_pair.Pair) -> int64_pair.Pair:
         """Return ticks in the format of tags."""
         high = (count.high << self._bits) | (count.low >> (32 - self._bits))
-        return int64_pair.Wide(high, count.low << self._bits)
+        return int64_pair.Pair(high, count.low << self._bits)
 
 
 class FairQueue(TagQueue):
@@ -293,12 +293,12 @@ class FairQueue(TagQueue):
         start, order = with_stream(arrival.start, arrival.stream), private.given
         if private.order.shape[0] == 1:
             # The request has one part, so that only the tag of its brick is stored.
-            start = int64_pair.Wide(*(union(jnp.where(arrival.there, word, jnp.uint32(0))) for word in start))
+            start = int64_pair.Pair(*(union(jnp.where(arrival.there, word, jnp.uint32(0))) for word in start))
             order = jnp.sum(jnp.where(arrival.there, order, 0), axis=0, keepdims=True)
         return private._replace(
             virtual=int64_pair.pick(now, arrival.start, private.virtual),
             start=int64_pair.pick(
-                event.into[None], int64_pair.Wide(start.high[:, None], start.low[:, None]), private.start
+                event.into[None], int64_pair.Pair(start.high[:, None], start.low[:, None]), private.start
             ),
             queued=jnp.where(event.into, waits, private.queued),
             order=jnp.where(event.into[None], order[:, None], private.order),
@@ -327,13 +327,13 @@ class FairQueue(TagQueue):
         price = Prices(*(pick(each, stream) for each in self._prices(stream)))
         delay = self._ticks(self.delay.ticks(elsewhere, cost, price.unit, price.cap))
         column = jnp.broadcast_to(stream, there.shape)[:, None]
-        before = int64_pair.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in private.finish))
+        before = int64_pair.Pair(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in private.finish))
         start = int64_pair.later(private.virtual, int64_pair.add(before, delay))
         finish = int64_pair.pick(
             there, int64_pair.add(start, self._ticks(int64_pair.product(cost, price.unit))), before
         )
         finishes = (put(word, stream, new[:, None], axis=1) for word, new in zip(private.finish, finish, strict=True))
-        private = private._replace(finish=int64_pair.Wide(*finishes), book=book, turn=turn)
+        private = private._replace(finish=int64_pair.Pair(*finishes), book=book, turn=turn)
         return private, TaggedArrival(parts, stream, start)
 
     def _prices(self, like: Int[Array, "1 *batch"]) -> Prices:
@@ -362,39 +362,39 @@ def _by_brick(
     return jnp.concatenate([jnp.sum(values[first:end], axis=0, keepdims=True) for first, end in edges])
 
 
-def with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *batch"]) -> int64_pair.Wide:
+def with_stream(tag: int64_pair.Pair, stream: Int[Array, "1 *batch"]) -> int64_pair.Pair:
     """Return a tag whose lowest bits contain the number of the stream."""
-    return int64_pair.Wide(tag.high, tag.low | stream.astype(jnp.uint32))
+    return int64_pair.Pair(tag.high, tag.low | stream.astype(jnp.uint32))
 
 
 def _least(
     private: Tags, brick: Int[Array, "1 *batch"], bits: int
-) -> tuple[Int[Array, "1 *batch"], int64_pair.Wide, Bool[Array, "1 *batch"]]:
+) -> tuple[Int[Array, "1 *batch"], int64_pair.Pair, Bool[Array, "1 *batch"]]:
     """Return the slot of the request with the lowest tag at a brick, this tag, and whether any request waits there.
 
     The tag is returned without the stream in its lowest `bits`.
     """
     waits = bit_is_set(private.queued, brick)
-    tag = int64_pair.Wide(*(of_brick(word, brick) for word in private.start))
-    virtual = int64_pair.Wide(*(pick(word, brick) for word in private.virtual))
+    tag = int64_pair.Pair(*(of_brick(word, brick) for word in private.start))
+    virtual = int64_pair.Pair(*(pick(word, brick) for word in private.virtual))
     # No tag of a waiting request is before virtual time.
     slot, ahead, found = first_tag(tag, waits, virtual)
     at = int64_pair.add(virtual, ahead)
-    return slot, int64_pair.Wide(at.high, (at.low >> bits) << bits), found
+    return slot, int64_pair.Pair(at.high, (at.low >> bits) << bits), found
 
 
 def first_tag(
-    tag: int64_pair.Wide, waits: Bool[Array, "slot *batch"], origin: int64_pair.Wide
-) -> tuple[Int[Array, "1 *batch"], int64_pair.Wide, Bool[Array, "1 *batch"]]:
+    tag: int64_pair.Pair, waits: Bool[Array, "slot *batch"], origin: int64_pair.Pair
+) -> tuple[Int[Array, "1 *batch"], int64_pair.Pair, Bool[Array, "1 *batch"]]:
     """Return the slot of the lowest tag, the difference of this tag and the origin, and whether any request waits.
 
     Parameters
     ----------
-    tag : int64_pair.Wide, `[slot, *batch]`
+    tag : int64_pair.Pair, `[slot, *batch]`
         Tags of the requests.
     waits : bool array, `[slot, *batch]`
         Mask of the requests that are compared.
-    origin : int64_pair.Wide, `[1, *batch]`
+    origin : int64_pair.Pair, `[1, *batch]`
         A tag that is not after any of these tags.
 
     Returns
@@ -407,7 +407,7 @@ def first_tag(
     first = waits & (ahead.high == high)
     low = min_row(jnp.where(first, ahead.low, NEVER))
     slot, found = first_true(first & (ahead.low == low))
-    return slot, int64_pair.Wide(high, low), found
+    return slot, int64_pair.Pair(high, low), found
 
 
 def of_brick(values: Shaped[Array, "row slot *batch"], brick: Int[Array, "1 *batch"]) -> Shaped[Array, "slot *batch"]:

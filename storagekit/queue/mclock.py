@@ -74,12 +74,12 @@ class Tags(NamedTuple):
 
     reservation: float32_pair.Pair
     limit: float32_pair.Pair
-    share: int64_pair.Wide
+    share: int64_pair.Pair
     next_reservation: float32_pair.Pair
     next_limit: float32_pair.Pair
-    next_share: int64_pair.Wide
+    next_share: int64_pair.Pair
     clock: float32_pair.Clock
-    newest: int64_pair.Wide
+    newest: int64_pair.Pair
     cost: UInt32[Array, "row slot *batch"]
     queued: UInt32[Array, "slot *batch"]
     order: Int[Array, "row slot *batch"]
@@ -314,9 +314,9 @@ class MClock(TagQueue):
         # Times that differ by less than an instant are equal, and the share tags then decide.
         first = due & (float32_pair.difference(reservation, _earliest(reservation, due)) <= INSTANT)
         share = of_its(private.share)
-        newest = int64_pair.Wide(*(pick(word, brick) for word in private.newest))
+        newest = int64_pair.Pair(*(pick(word, brick) for word in private.newest))
         may = waits & (float32_pair.difference(limit, private.clock.now) <= INSTANT)
-        origin = int64_pair.Wide(newest.high - LONG_AGO, newest.low)
+        origin = int64_pair.Pair(newest.high - LONG_AGO, newest.low)
         slot, _, found = first_tag(share, jnp.where(reserved, first, may), origin)
         goes = found & any_row(queued.acts) & (pick(private.at_work, brick) < self.depth)
         after, at, given = self._issued(private, queued, slot, goes)
@@ -361,10 +361,10 @@ class MClock(TagQueue):
         self,
         private: Tags,
         stream: Int[Array, "1 *batch"],
-        before: int64_pair.Wide,
+        before: int64_pair.Pair,
         delta: UInt32[Array, "brick *batch"],
         cost: UInt32[Array, "brick *batch"],
-    ) -> tuple[int64_pair.Wide, int64_pair.Wide]:
+    ) -> tuple[int64_pair.Pair, int64_pair.Pair]:
         """Return the share tag of a request at each brick, and the distance to the next tag of its stream.
 
         before: least tag of the request if its stream is not idle.
@@ -377,25 +377,25 @@ class MClock(TagQueue):
         waits, streams = _waits(private), self._stream_of(private.share)
         active = jnp.any(waits & (streams == stream[None]), axis=1)
         waits = waits & jnp.isfinite(private.limit.high)
-        tag = int64_pair.Wide(private.share.high, (private.share.low >> self._bits) << self._bits)
-        newest = int64_pair.Wide(private.newest.high[:, None], private.newest.low[:, None])
+        tag = int64_pair.Pair(private.share.high, (private.share.low >> self._bits) << self._bits)
+        newest = int64_pair.Pair(private.newest.high[:, None], private.newest.low[:, None])
         behind = int64_pair.subtract(newest, tag)
         high = jnp.max(jnp.where(waits, behind.high, jnp.uint32(0)), axis=1)
         furthest = waits & (behind.high == high[:, None])
         low = jnp.max(jnp.where(furthest, behind.low, jnp.uint32(0)), axis=1)
-        now = int64_pair.subtract(private.newest, int64_pair.Wide(high, low))
+        now = int64_pair.subtract(private.newest, int64_pair.Pair(high, low))
         credit = _of_stream(self.credits, stream).astype(jnp.uint32)
         earliest = int64_pair.subtract(now, self._ticks(int64_pair.product(credit, price)))
         before = int64_pair.add(before, self._ticks(int64_pair.product(delta, price)))
         share = int64_pair.pick(active, before, int64_pair.later(earliest, before))
         return share, self._ticks(int64_pair.product(cost, price))
 
-    def _stream_of(self, share: int64_pair.Wide) -> Int[Array, "*row"]:
+    def _stream_of(self, share: int64_pair.Pair) -> Int[Array, "*row"]:
         """Return the streams of requests, which the lowest bits of their share tags contain."""
         return (share.low & jnp.uint32(2**self._bits - 1)).astype(jnp.int32)
 
 
-def _nexts(private: Tags) -> tuple[float32_pair.Pair, float32_pair.Pair, int64_pair.Wide]:
+def _nexts(private: Tags) -> tuple[float32_pair.Pair, float32_pair.Pair, int64_pair.Pair]:
     return private.next_reservation, private.next_limit, private.next_share
 
 
@@ -491,6 +491,6 @@ def _served(
     # Only service at other bricks counts, so that the counter of this brick advances too.
     counts = (jnp.where(mask, cost, jnp.uint32(0)) for mask in (its, here))
     sums = (
-        int64_pair.add(one, int64_pair.Wide(jnp.zeros_like(more), more)) for one, more in zip(book, counts, strict=True)
+        int64_pair.add(one, int64_pair.Pair(jnp.zeros_like(more), more)) for one, more in zip(book, counts, strict=True)
     )
     return private._replace(elsewhere=private.elsewhere._replace(reserved=ServiceLedger(*sums)))

@@ -234,7 +234,7 @@ def test_a_capacity_beyond_32_bits_is_reported_and_addressed(bricks):
     extents = drive.capacity // placement.extent - 1
     assert int(placement.capacity(drive)) == bricks * extents * placement.extent
     its = System(drive, placement, Hashing(), SATF(), drives=bricks, slots=4)
-    assert its.wide == (bricks * extents * placement.extent >= 2**31)
+    assert its.long_addresses == (bricks * extents * placement.extent >= 2**31)
 
 
 @pytest.mark.parametrize(

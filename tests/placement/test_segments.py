@@ -22,7 +22,7 @@ from storagekit.core.units import MB, SECTOR
 from storagekit.dispatch import ARS, Broadcast
 from storagekit.drive import Mixed, RateServer, ideal_drive, load_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
-from storagekit.engine.run import addressed
+from storagekit.engine.run import int64_enabled
 from storagekit.placement import RAID5, Bricks, Node, Segments, Volume, cut, laid_out
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import STANDARD, replay, simulate
@@ -648,7 +648,7 @@ def test_parts_on_nodes_of_20_tb_drives_lie_where_plain_integers_find_them(volum
     sector = np.append(edges[:-1], edges[1:] - 1)
     sector = np.append(sector, draw.integers(0, capacity, LENGTH - sector.size))
     sectors, read = draw.integers(1, 300, LENGTH).astype(np.int32), draw.random(LENGTH) < 0.5
-    with addressed(True):
+    with int64_enabled(True):
         requests = requests_at(sector, dtype=np.int64)._replace(sectors=sectors, read=read)
         parts, drives, addresses, counts = map(np.asarray, located_on_large(layout.tabulated(TWENTY_TB), requests))
     most = max(volume.parts for volume in volumes)
@@ -704,8 +704,8 @@ DESKSTARS = Mixed([load_drive("deskstar7k400")], [0] * 18)
 def test_addresses_have_64_bits_if_the_data_of_a_raid_5_reach_so_far(spread):
     """Nine drives of 400 GB are a RAID 5 of 3.2 TB; addresses within it exceed 32 bits if the data are spread over it."""
     layout = Segments([Node(9, True)] * 2, [Volume(2**22, 2**18, 2)], spread=spread)
-    assert System(DESKSTARS, layout, Broadcast(), FCFS()).wide == spread
-    assert System(DESKSTARS, Bricks(layout, 1), Broadcast(), FCFS()).wide == spread
+    assert System(DESKSTARS, layout, Broadcast(), FCFS()).long_addresses == spread
+    assert System(DESKSTARS, Bricks(layout, 1), Broadcast(), FCFS()).long_addresses == spread
 
 
 def test_a_raid_5_with_more_data_than_its_drives_have_addresses_serves_the_end_of_its_data():
@@ -758,7 +758,7 @@ def test_twelve_large_nodes_complete_their_requests():
     copies, coded = Volume(3500 * segment, segment, 3), Volume(7000 * segment, segment, 4, 2)
     layout = Segments(TWELVE, [copies, coded], spread=True)
     its = System(NEARLINE, layout, ARS(clients=4), FCFS(), slots=32)
-    assert its.wide and int(layout.capacity(NEARLINE)) * SECTOR > 180e12
+    assert its.long_addresses and int(layout.capacity(NEARLINE)) * SECTOR > 180e12
     volumes = [copies.sectors, coded.sectors]
     requests = VolumeRequests(FixedSize(64 * 1024), 0.7, volumes=volumes, shares=[0.5, 0.5], clients=4)
     seen = simulate(Scenario(its, ClosedLoop(requests, 16)), requests=2000)

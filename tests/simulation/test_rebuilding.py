@@ -197,7 +197,7 @@ def test_a_rebuild_slows_users_and_too_fast_a_rebuild_does_not_keep_its_rate():
 def test_a_rebuild_of_large_drives_has_long_addresses():
     """The array has 8 TB, so that its addresses need 64 bits."""
     array = system(ParityGroups(6, 2, 1, UNIT), drive=LARGE)
-    assert array.wide
+    assert array.long_addresses
     scenario = rebuild_scenario(array, USERS, rate=40.0, rebuild_rate=1e5, requests=1500)
     assert scenario.arrivals.requests.sector.dtype == np.int64
     seen = measured(scenario)
