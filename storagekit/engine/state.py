@@ -311,8 +311,8 @@ def issue(
     same = brick[:, None] == brick[None]
     acts = jnp.any(same & acts[None], axis=1)
     queued = Queued(slots.waiting, slots.location, slots.sent, busy, brick, acts, which, system.placement)
-    queue, given = system.queue.hand(state.queue, queued)
-    wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, when), drives.wake)
+    queue, received = system.queue.issue(state.queue, queued)
+    wake = jnp.where(received & drives.idle, jnp.minimum(drives.wake, when), drives.wake)
     return state._replace(
         queue=queue,
         # a part may be issued to a drive that has not become free now

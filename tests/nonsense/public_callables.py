@@ -36,7 +36,7 @@ _ENGINE = {
     "simulation": "value",
     "placement": "address_limit brick_of capacity check companions drive_of drives_of locate needed_of of on part_on "
     "parts_of parts_read_first replica sectors_of sibling sweep tabulated target_on",
-    "queue": f"{_HOOKS} caps enqueue_time choose hand issued next_issue queued serve ticks units",
+    "queue": f"{_HOOKS} caps enqueue_time choose issue issued next_issue queued serve ticks units",
     "schedule": f"{_HOOKS} cost decided each",
     "workload": f"{_HOOKS} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
     "write": f"{_HOOKS} targets buffered check_rules decided each ends_delayed has_room keeps later offer rule sweep usable",

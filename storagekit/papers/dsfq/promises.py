@@ -129,7 +129,7 @@ def left_free(
         The log of the runs.
     """
     waits = log.waiting.reshape(len(log.waiting), BRICKS, STREAMS, -1).any(axis=2)
-    return waits, log.at_work < settings.depth
+    return waits, log.outstanding < settings.depth
 
 
 def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
