@@ -212,7 +212,7 @@ class DSPTFClaims(AbstractArbitration):
         return Claims(never, no_part, never, no_part, never, never, never, full(0, jnp.uint32), full(False, bool))
 
     def on_admitted(self, private: Claims, event: RequestAdmitted) -> Claims:
-        into = event.into
+        into = event.slot_mask
         return private._replace(
             first=jnp.where(into, jnp.inf, private.first),
             bid=jnp.where(into, jnp.inf, private.bid),

@@ -160,7 +160,7 @@ class PreselectionBids(AbstractArbitration):
         return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.batch), jnp.int32))
 
     def on_admitted(self, private: Bids, event: RequestAdmitted) -> Bids:
-        into, needed = event.into, event.placement.needed_of(event.location)
+        into, needed = event.slot_mask, event.placement.needed_of(event.location)
         return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
     def choosable_from(self, private: Bids, sent, receiving, part):

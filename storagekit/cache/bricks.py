@@ -236,7 +236,8 @@ class BrickLRU(AbstractCache):
     def on_admitted(self, private: CacheContents, event: RequestAdmitted) -> CacheContents:
         first, count = blocks_of(event.request, self.sectors)
         return private._replace(
-            first=jnp.where(event.into, first, private.first), count=jnp.where(event.into, count, private.count)
+            first=jnp.where(event.slot_mask, first, private.first),
+            count=jnp.where(event.slot_mask, count, private.count),
         )
 
     def same_data(self, private: CacheContents, request: Requests):
@@ -250,7 +251,7 @@ class BrickLRU(AbstractCache):
         served = bit(event.part)
         none = jnp.zeros_like(served)
         every = event.placement.parts_of(event.location)
-        made = event.kept & event.read
+        made = event.started & event.read
         kept = jnp.where(made, served, none)
         dropped = jnp.where(made, every & ~served, none)
         first, count = pick(private.first, event.slot), pick(private.count, event.slot)

@@ -191,7 +191,7 @@ class ARS(AsManyAsNeeded):
             return private
         request = event.request
         client = self._view_of(request.client)
-        return private._replace(silence=private.silence.entered(event.into, request.number, client))
+        return private._replace(silence=private.silence.entered(event.slot_mask, request.number, client))
 
     def on_access_ended(self, private: Clients, event: AccessEnded):
         nodes = private.observed.metric.shape[0] // (OPERATIONS * self.clients)

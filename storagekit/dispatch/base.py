@@ -33,7 +33,7 @@ class View(NamedTuple):
         Location of the request in each slot.
     busy : array of bool, shape `[drive, *batch]`
         Mask of the drives that have an access planned or in progress.
-    falls_free : array of float32, shape `[drive, *batch]`
+    time_until_idle : array of float32, shape `[drive, *batch]`
         Time in seconds until the access of each drive ends; 0 if the drive has no access.
     free : array of bool, shape `[drive, *batch]`
         Mask of the idle drives.
@@ -58,7 +58,7 @@ class View(NamedTuple):
     waiting: UInt32[Array, "slot *batch"]
     locations: Any
     busy: Bool[Array, "drive *batch"]
-    falls_free: Float[Array, "drive *batch"]
+    time_until_idle: Float[Array, "drive *batch"]
     free: Bool[Array, "drive *batch"]
     location: Any
     placement: AbstractPlacement

@@ -64,7 +64,7 @@ class Hedged(AbstractDispatch):
         return bit(first) | bit((first + 1) % view.parts), private
 
     def on_admitted(self, private: Int[Array, "slot *batch"], event: RequestAdmitted):
-        return jnp.where(event.into, self._first(event.request, jnp.asarray(event.placement.parts)), private)
+        return jnp.where(event.slot_mask, self._first(event.request, jnp.asarray(event.placement.parts)), private)
 
     def sending_time(self, private, sent, part):
         return sent + jnp.where((part == private) | (private < 0), 0.0, self.delay)

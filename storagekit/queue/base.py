@@ -32,7 +32,7 @@ class Queued(NamedTuple):
         Brick of each drive.
     acts : array of bool, shape `[drive, *batch]`
         Mask of the drives of the bricks whose queue acts.
-    which : array of int, shape `[1, *batch]`, or None
+    drive : array of int, shape `[1, *batch]`, or None
         The drive that has become idle or, at a time from `AbstractQueue.next_issue`, any drive of the brick. None if the
         queue acts because parts have arrived.
     placement : AbstractPlacement
@@ -45,7 +45,7 @@ class Queued(NamedTuple):
     busy: Bool[Array, "drive *batch"]
     brick: Int[Array, "drive *ones"]
     acts: Bool[Array, "drive *batch"]
-    which: Int[Array, "1 *batch"] | None
+    drive: Int[Array, "1 *batch"] | None
     placement: AbstractPlacement
 
 

@@ -57,13 +57,13 @@ class Depth(AbstractQueue):
         return jnp.zeros((sizes.slots, *sizes.batch), jnp.uint32)
 
     def on_admitted(self, private: UInt32[Array, "slot *batch"], event: RequestAdmitted):
-        return jnp.where(event.into, jnp.uint32(0), private)
+        return jnp.where(event.slot_mask, jnp.uint32(0), private)
 
     def on_access_started(self, private: UInt32[Array, "slot *batch"], event: AccessStarted):
         if not event.placement.reads_before_writes:
             return private
         # a drive that reads a part before it writes the part receives it twice
-        served = (row_index(private.shape[0], private) == event.slot) & event.kept
+        served = (row_index(private.shape[0], private) == event.slot) & event.started
         return jnp.where(served, private & ~bit(event.part), private)
 
     def issued(self, private, waiting, brick):

@@ -128,8 +128,8 @@ class TagQueue(AbstractQueue):
             )
 
     def on_access_ended(self, private: Any, event: AccessEnded) -> Any:
-        brick = event.placement.brick_of(event.which)
-        left = (row_index(private.outstanding.shape[0], private.outstanding) == brick) & event.made
+        brick = event.placement.brick_of(event.drive)
+        left = (row_index(private.outstanding.shape[0], private.outstanding) == brick) & event.ended
         return private._replace(outstanding=private.outstanding - left)
 
     def issued(self, private: Any, waiting, brick):
@@ -156,8 +156,8 @@ class TagQueue(AbstractQueue):
 
         issues: whether the brick issues the request.
         """
-        assert queued.which is not None
-        brick = queued.placement.brick_of(queued.which)
+        assert queued.drive is not None
+        brick = queued.placement.brick_of(queued.drive)
         at = (row_index(private.issued_count.shape[0], issues) == brick) & issues
         taken = (row_index(private.queued.shape[0], issues) == slot) & issues
         mine = taken[None] & (
@@ -298,19 +298,19 @@ class FairQueue(TagQueue):
         return private._replace(
             virtual=int64_pair.pick(now, arrival.start, private.virtual),
             start=int64_pair.pick(
-                event.into[None], int64_pair.Pair(start.high[:, None], start.low[:, None]), private.start
+                event.slot_mask[None], int64_pair.Pair(start.high[:, None], start.low[:, None]), private.start
             ),
-            queued=jnp.where(event.into, waits, private.queued),
-            order=jnp.where(event.into[None], order[:, None], private.order),
+            queued=jnp.where(event.slot_mask, waits, private.queued),
+            order=jnp.where(event.slot_mask[None], order[:, None], private.order),
             issued_count=private.issued_count + now,
             outstanding=private.outstanding + jnp.where(now, arrival.parts, 0),
         )
 
     def issue(self, private: Tags, queued: Queued):
-        if queued.which is None:
+        if queued.drive is None:
             # The parts were issued on arrival if fewer than `depth` parts were at the drives.
             return private, jnp.zeros_like(queued.busy)
-        brick = queued.placement.brick_of(queued.which)
+        brick = queued.placement.brick_of(queued.drive)
         slot, tag, found = _least(private, brick, self._bits)
         issues = found & any_row(queued.acts) & (pick(private.outstanding, brick) < self.depth)
         after, at, received = self._issue_request(private, queued, slot, issues)

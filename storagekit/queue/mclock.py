@@ -274,7 +274,7 @@ class MClock(TagQueue):
             cost,
         )
         held = private.reservation, private.limit, private.share, private.cost
-        put_in = partial(_with_slot, event.into, receives)
+        put_in = partial(_with_slot, event.slot_mask, receives)
         reservation, limit, share_tag, cost = jax.tree.map(put_in, tags, held)
         nexts = jax.tree.map(partial(_with_column, stream, receives), after, before, _next_tags(private))
         waits = union(jnp.where(receives, bit(row_index(receives.shape[0], receives)), jnp.uint32(0)))
@@ -287,7 +287,7 @@ class MClock(TagQueue):
             next_limit=nexts[1],
             next_share=nexts[2],
             newest=int64_pair.pick(receives & (weight > 0), int64_pair.later(private.newest, share), private.newest),
-            queued=jnp.where(event.into, waits, private.queued),
+            queued=jnp.where(event.slot_mask, waits, private.queued),
         )
 
     @property
@@ -302,10 +302,10 @@ class MClock(TagQueue):
         return jnp.where(private.outstanding < self.depth, when, jnp.inf)
 
     def issue(self, private: Tags, queued: Queued):
-        if queued.which is None:
+        if queued.drive is None:
             # An idle drive wakes when a part arrives, and otherwise `next_issue` is the time of the arrival.
             return private, jnp.zeros_like(queued.busy)
-        brick = queued.placement.brick_of(queued.which)
+        brick = queued.placement.brick_of(queued.drive)
         waits = bit_is_set(private.queued, brick)
         of_its = partial(_words, change=partial(of_brick, brick=brick))
         reservation, limit = of_its(private.reservation), of_its(private.limit)
@@ -354,7 +354,7 @@ class MClock(TagQueue):
         sent, delta = account(sent, row, cost, receives)
         reserved, rho = account(reserved, row, nothing, receives)
         delta, rho = (jnp.where(again, count, nothing) for count in (delta, rho))
-        rows_of_slots = _with_slot(event.into, receives, jnp.broadcast_to(row, receives.shape), rows_of_slots)
+        rows_of_slots = _with_slot(event.slot_mask, receives, jnp.broadcast_to(row, receives.shape), rows_of_slots)
         return private._replace(counters=DmClockCounters(sent, reserved, state, rows_of_slots)), delta, rho
 
     def _share(
@@ -463,7 +463,7 @@ def _with_column(
 
 
 def _with_slot(
-    into: Bool[Array, "slot *batch"],
+    slot_mask: Bool[Array, "slot *batch"],
     receives: Bool[Array, "brick *batch"],
     new: Shaped[Array, "brick *batch"],
     values: Shaped[Array, "row slot *batch"],
@@ -471,7 +471,7 @@ def _with_slot(
     """Return values of slots after a request has received its values. One row contains the value of its only brick."""
     if values.shape[0] == 1:
         new = jnp.sum(jnp.where(receives, new, jnp.zeros_like(new)), axis=0, keepdims=True, dtype=new.dtype)
-    return jnp.where(into[None], new[:, None], values)
+    return jnp.where(slot_mask[None], new[:, None], values)
 
 
 def _count_reserved(

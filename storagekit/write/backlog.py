@@ -74,7 +74,7 @@ class Backlog(NamedTuple):
 
     def later(
         self,
-        which: Int[Array, "1 *batch"],
+        drive: Int[Array, "1 *batch"],
         needed: Bool[Array, "1 *batch"],
         bound: Float[Array, "1 *batch"],
         price: Price,
@@ -83,11 +83,11 @@ class Backlog(NamedTuple):
         foreground: Callable[[Any], Bool[Array, "*row"]],
         rank: Callable[[Any], Int[Array, "*row"]],
     ) -> Later:
-        """Return the delayed part that drive `which` writes next. Valid only where `needed` is true.
+        """Return the delayed part that `drive` writes next. Valid only where `needed` is true.
 
         Parameters
         ----------
-        which : array of int32, shape `[1, *batch]`
+        drive : array of int32, shape `[1, *batch]`
             The drive.
         needed : array of bool, shape `[1, *batch]`
             Runs in which the table is searched.
@@ -112,7 +112,7 @@ class Backlog(NamedTuple):
 
         def look(best, row, number, there):
             at, cost, oldest, first, candidates = best
-            part = placement.part_on(which, row.location)
+            part = placement.part_on(drive, row.location)
             usable = of_part(row.left, part, placement)
             there = there & (usable != 0)
             arrival_time = row.arrival_time.since(self.now)
@@ -129,19 +129,19 @@ class Backlog(NamedTuple):
                 candidates + count(there),
             )
 
-        none = jnp.zeros_like(which)
+        none = jnp.zeros_like(drive)
         begin = none + FIRST, bound, none + FIRST, none + MOST_WHOLE, none
         at, _, oldest, _, candidates = self.table.fold(needed, look, begin)
         at = jnp.where((at < 0) & jnp.isinf(bound), oldest, at)
         row = self.table.row(at)
-        usable = of_part(row.left, placement.part_on(which, row.location), placement)
+        usable = of_part(row.left, placement.part_on(drive, row.location), placement)
         return Later(at, at >= 0, row.number, row.location, usable, candidates)
 
     def taken(self, event: AccessStarted) -> "Backlog":
         """Return the backlog after a drive has chosen its next access."""
         assert event.delayed is not None
         row = jnp.where(event.delayed >= 0, event.delayed, FIRST)
-        return self._replace(writes=jnp.where(event.drive, row, self.writes))
+        return self._replace(writes=jnp.where(event.drive_mask, row, self.writes))
 
     def without(self, at: Int[Array, "1 *batch"], gone: Bool[Array, "1 *batch"], becomes: int) -> "Backlog":
         """Return the backlog without a row.

@@ -172,7 +172,7 @@ class DelayedParts(eqx.Module):
     def later(
         self,
         private: Any,
-        which: Int[Array, "1 *batch"],
+        drive: Int[Array, "1 *batch"],
         chooses: Bool[Array, "1 *batch"],
         bound: Float[Array, "1 *batch"],
         price: Price,
@@ -184,7 +184,7 @@ class DelayedParts(eqx.Module):
         ----------
         private : Any
             The private state of the policy.
-        which : array of int32, shape `[1, *batch]`
+        drive : array of int32, shape `[1, *batch]`
             The drive.
         chooses : array of bool, shape `[1, *batch]`
             Runs where the drive chooses its next access.
@@ -203,8 +203,8 @@ class DelayedParts(eqx.Module):
         """
         return None
 
-    def ends_delayed(self, private: Any, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
-        """Return whether the access of drive `which` writes a delayed part; None if the policy never delays parts."""
+    def ends_delayed(self, private: Any, drive: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
+        """Return whether the access of `drive` writes a delayed part; None if the policy never delays parts."""
         return None
 
     def keeps(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
