@@ -278,29 +278,29 @@ def choose(
     best = best_part(scenario, state, drive, any_row(chooser))
     chosen = best.chosen
     shared = chosen.read | system.write.settles & ~chosen.late
-    made = best.found & shared
-    claim = Bid(best.slot, chosen.part, made, best.positioning.total, best.start, best.access_time)
+    valid = best.found & shared
+    claim = Bid(best.slot, chosen.part, valid, best.positioning.total, best.start, best.access_time)
     decision, arbitration = system.arbitration.claim(state.arbitration, claim)
-    kept = best.found & (decision.kept | ~shared)
-    gives_up = best.found & ~kept
+    granted = best.found & (decision.granted | ~shared)
+    gives_up = best.found & ~granted
     rival = row_index(system.drives, best.start) == system.placement.drive_of(decision.rival, chosen.location)
     rival = rival & decision.rival_yields
 
     again = jnp.maximum(best.finish - system.arbitration.lead_time, best.start)
     asleep = jnp.where(best.found, jnp.inf, best.idle_until)
-    wake = jnp.where(kept, again, jnp.where(gives_up, decision.retry, asleep))
-    planner = chooser & kept
+    wake = jnp.where(granted, again, jnp.where(gives_up, decision.retry, asleep))
+    planner = chooser & granted
     goal = system.placement.replica(system.drive, best.target, chosen.part, best.replica)
     whose = _whose(scenario, slots, best)
     plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, chosen.number, best.slot, best.replica, *whose)
     plan, wake = stored((plan, wake), system.drives)
-    distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, drive), 0)
+    distance = jnp.where(granted, best.target.cylinder - pick(drives.arm.cylinder, drive), 0)
     state = state._replace(
-        slots=serve(scenario, state, best, kept, claim.made, decision),
+        slots=serve(scenario, state, best, granted, claim.valid, decision),
         drives=drives._replace(
             wake=jnp.where(rival, decision.rival_retry, jnp.where(chooser, wake, drives.wake)),
             plan=where_tree(planner, plan, drives.plan),
-            planned=jnp.where(chooser, kept, drives.planned) & ~rival,
+            planned=jnp.where(chooser, granted, drives.planned) & ~rival,
             idle=jnp.where(chooser, ~best.found, drives.idle),
             buffer=system.drive.buffer.keep(drives.buffer, planner, best.buffer),
         ),
@@ -308,7 +308,7 @@ def choose(
     )
     given_up = jnp.where(decision.rival_yields, bit(decision.rival), jnp.uint32(0))
     where = (best.slot, chosen.part, chosen.location, system.placement)
-    taken = AccessStarted(*where, chosen.read, kept, planner, distance, given_up, chosen.delayed)
+    taken = AccessStarted(*where, chosen.read, granted, planner, distance, given_up, chosen.delayed)
     return notify(scenario, state, "on_access_started", taken), _report_of(scenario, slots, best, claim, decision)
 
 
@@ -316,15 +316,15 @@ def _report_of(
     scenario: Scenario, slots: Slots, best: Best, claim: Bid, decision: Decision
 ) -> dict[str, Bool[Array, "1 *batch"] | Int[Array, "1 *batch"]]:
     """Return the fields of the report for a choice. slots: slots before the choice."""
-    twice = decision.contested & decision.kept & ~decision.rival_yields
+    twice = decision.contested & decision.granted & ~decision.rival_yields
     if scenario.system.dispatch.withdraws_late:
         rule, waiting = pick_tree((slots.rule, slots.waiting), best.slot)
-        twice = twice | (claim.made & best.chosen.read & (size(rule.counted & ~waiting) >= rule.needed))
+        twice = twice | (claim.valid & best.chosen.read & (size(rule.counted & ~waiting) >= rule.needed))
     return {
         "chose": best.found,
         "candidates": best.candidates,
         "incomplete": best.incomplete,
-        "claimed": claim.made,
+        "claimed": claim.valid,
         "further": decision.contested,
         "contested": decision.first_contest,
         "twice": twice,
@@ -518,7 +518,7 @@ def serve(
     scenario: Scenario,
     state: State,
     best: Best,
-    kept: Bool[Array, "1 *batch"],
+    granted: Bool[Array, "1 *batch"],
     claimed: Bool[Array, "1 *batch"],
     decision: Decision,
 ) -> Slots:
@@ -534,7 +534,7 @@ def serve(
         The state before.
     best : Best
         The chosen access.
-    kept : array of bool, shape `[1, *batch]`
+    granted : array of bool, shape `[1, *batch]`
         Whether the drive serves the part.
     claimed : array of bool, shape `[1, *batch]`
         Whether the drive claimed the part.
@@ -554,10 +554,10 @@ def serve(
     if scenario.system.dispatch.withdraws_late:
         enough = enough & (~chosen.read | scenario.system.dispatch.withdraws)
     waiting = jnp.where(enough, rest & ~decision.withdrawn, rest)
-    counts = timed = kept & bit_is_set(rule.counted, chosen.part)
+    counts = timed = granted & bit_is_set(rule.counted, chosen.part)
     if slots.reads_first is not None:
         # completion depends on the written parts only
-        first = kept & (chosen.read != chosen.reads)
+        first = granted & (chosen.read != chosen.reads)
         counts, timed = counts & ~first, counts | first
     last = jnp.where(timed, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
     lost, others = still_serving(state, slot, scenario.system.placement.drive_of(decision.rival, chosen.location))

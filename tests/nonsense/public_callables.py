@@ -26,7 +26,7 @@ SHOWN = {
 _HOOKS = "on_admitted on_access_started on_access_ended on_completed on_brick_stopped elapse init check completed"
 _ENGINE = {
     "cache": f"{_HOOKS} look_up memory same_data same_data_as sized",
-    "arbitration": f"{_HOOKS} begins choosable_from claim deaf decided each issues stale_copies",
+    "arbitration": f"{_HOOKS} begins choosable_from claim unreached decided each issues stale_copies",
     "dispatch": f"{_HOOKS} again sending_time awaited decided each entrance fails queued route",
     "drive": "access at at_speed capacity_of check check_buffer drift elapse init keep locate locate_on mechanics_of of "
     "per_wave positioning seconds seen step transfer turns zone_of",
