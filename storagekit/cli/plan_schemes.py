@@ -198,7 +198,9 @@ def schemes(
     racks: Racks = None,
     tolerate_nodes: TolerateNodes = 0,
     tolerate_racks: TolerateRacks = 0,
-    goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="Objective: throughput, mean, p95, p99, cost or capacity.")
+    ] = None,
     tolerate: Annotated[int, typer.Option(help="Number of disk failures that the scheme must tolerate.")] = 0,
     mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time, ms.")] = None,
     p99_ms: Annotated[float | None, typer.Option(help="Limit of the 99th percentile of the response time, ms.")] = None,
@@ -266,7 +268,7 @@ def _ranked(given: SimpleNamespace):
         tolerate_nodes=given.tolerate_nodes,
         tolerate_racks=given.tolerate_racks,
         cache=None if given.ssd_cache is None else ssd_cache_of(given.ssd_cache),
-        goal=_named("goal", given.goal, OBJECTIVES),
+        objective=_named("objective", given.objective, OBJECTIVES),
         tolerate=given.tolerate,
         mean=None if given.mean_ms is None else given.mean_ms * _MS,
         p99=None if given.p99_ms is None else given.p99_ms * _MS,

@@ -129,7 +129,7 @@ class LayoutAnswer(RankedAnswer[Candidate]):
 
         The number is 1 if the objective is the latency, otherwise the sum of the queue lengths of all disks.
         """
-        if isinstance(self.question.aim, MinMean):
+        if isinstance(self.question.criterion, MinMean):
             return 1
         return max(1, round(self.question.disks * float(np.asarray(self.question.load.queue))))
 
@@ -164,7 +164,7 @@ class LayoutAnswer(RankedAnswer[Candidate]):
         require_feasible(self.feasible, self.binding)
         chosen = self.ranking[: COUNT("candidates", candidates)]
         predicted = {one.layout: getattr(one, self.question.objective_name) for one in chosen}
-        measure = "response" if isinstance(self.question.aim, MinMean) else "throughput"
+        measure = "response" if isinstance(self.question.criterion, MinMean) else "throughput"
         return check_layouts(self.question, predicted, measure, self.outstanding, 0.0, seeds=seeds, requests=requests)
 
     def _content(self):
@@ -273,7 +273,7 @@ class SizeAnswer(Answer):
 
         require_feasible(self.feasible, self.binding)
         assert self.layout is not None and self.disks is not None
-        goal, predicted = self.question.aim, {self.layout: getattr(self, self.question.aim.measure)}
+        goal, predicted = self.question.criterion, {self.layout: getattr(self, self.question.criterion.measure)}
         queues = None if isinstance(goal, ResponseGoal) else max(1, round(self.disks * goal.outstanding))
         return check_layouts(self.question, predicted, goal.measure, queues, goal.rate, seeds=seeds, requests=requests)
 
@@ -289,7 +289,7 @@ class SizeAnswer(Answer):
             "price": self.price,
             "binding": self.binding.to_dict(),
             "question": _question_facts(question)
-            | {"goal": {"kind": type(question.aim).__name__, **vars(question.aim)}},
+            | {"goal": {"kind": type(question.criterion).__name__, **vars(question.criterion)}},
         }
 
     def _lines(self):

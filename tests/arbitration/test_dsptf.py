@@ -109,7 +109,7 @@ def test_a_brick_yields_to_the_first_claim_where_the_best_arrives_too_late(bid, 
     np.testing.assert_allclose(after.first_bid[0], 4 * MS)
 
 
-def test_a_deaf_brick_does_not_receive_the_first_claim_either():
+def test_a_brick_without_the_second_claim_does_not_receive_the_first_either():
     before = claimed_by(owner=3, bid=2, claim_time=-0.1, start=1.9, first=(-0.8, 1, 4), unreached=0b0100)
     decision, _ = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=5, start=2))
     assert bool(decision.granted[0])

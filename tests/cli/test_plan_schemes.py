@@ -34,10 +34,10 @@ def test_twelve_drives_of_18_tb(storagekit):
 def test_a_program_can_read_the_ranking_and_pictures_are_drawn(storagekit, tmp_path):
     folder = tmp_path / "drawn"
     status, text, _ = storagekit(
-        *ARGUMENTS, "--outstanding", "48", "--goal", "capacity", "--json", "--charts", str(folder)
+        *ARGUMENTS, "--outstanding", "48", "--objective", "capacity", "--json", "--charts", str(folder)
     )
     found = json.loads(text)
-    assert status == 0 and found["goal"] == "capacity"
+    assert status == 0 and found["objective"] == "capacity"
     assert found["ranking"][0]["usable"] == max(one["usable"] for one in found["ranking"])
     assert found["ranking"][0]["p99"] is None and found["check"] is None
     assert {path.suffix for path in folder.iterdir()} == {".png", ".svg"}
@@ -52,8 +52,8 @@ def test_an_infeasible_plan_is_reported_with_status_1(storagekit):
     ("more", "says"),
     [
         (
-            ["--rate", "500", "--goal", "speed"],
-            "goal 'speed': give one of throughput, mean, p95, p99, cost, capacity",
+            ["--rate", "500", "--objective", "speed"],
+            "objective 'speed': give one of throughput, mean, p95, p99, cost, capacity",
         ),
         (
             ["--rate", "500", "--size-kb", "much"],
@@ -122,7 +122,7 @@ def test_nodes_and_racks_that_fail(storagekit):
     assert status == 2 and "--node-afr with --buy-next" in refused
 
 
-def test_a_declustered_code_is_asked_for_by_its_numbers(storagekit):
+def test_a_declustered_code_is_given_by_its_numbers(storagekit):
     status, text, _ = storagekit(*ARGUMENTS, "--rate", "300", "--tolerate", "2", "--declustered", "8+2")
     assert status == 0 and "declustered code, 8+2, 2 spares distributed" in text
     status, _, refused = storagekit(*ARGUMENTS, "--rate", "300", "--declustered", "8-2")

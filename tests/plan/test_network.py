@@ -97,9 +97,9 @@ def test_the_busier_direction_limits_the_rate(link, nodes, load):
             assert (one.throughput * traffic + streams).max() <= capacity * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("goal", [sk.plan.MinMean(), sk.plan.MaxThroughput()])
-def test_outstanding_requests_wait_for_the_network(goal):
-    given = {"rate": None, "outstanding": 64, "goal": goal}
+@pytest.mark.parametrize("objective", [sk.plan.MinMean(), sk.plan.MaxThroughput()])
+def test_outstanding_requests_wait_for_the_network(objective):
+    given = {"rate": None, "outstanding": 64, "objective": objective}
     alone, limited = planned(**given), planned(**given, network=Network(4, 5e6))
     for name, one in by_name(limited).items():
         assert one.throughput * one.mean == pytest.approx(64)
@@ -148,7 +148,7 @@ def test_a_limit_of_the_response_time_is_named_where_no_link_helps():
 
 
 def test_nodes_without_disks_do_not_count_and_the_fullest_node_limits():
-    cheapest = planned(data=20e12, rate=30.0, goal=sk.plan.MinCost(), network=Network(12, 1e7)).recommended
+    cheapest = planned(data=20e12, rate=30.0, objective=sk.plan.MinCost(), network=Network(12, 1e7)).recommended
     assert cheapest.scheme.disks == 1
     assert cheapest.network == pytest.approx(30 * 0.7 * 65536 / 1e7)
     # one of 11 nodes has 2 of 12 disks
@@ -158,7 +158,7 @@ def test_nodes_without_disks_do_not_count_and_the_fullest_node_limits():
 
 @pytest.mark.parametrize("queue_depth", [1, 32])
 def test_the_network_is_no_load_of_the_disks(queue_depth):
-    given = {"queue_depth": queue_depth, "goal": sk.plan.MinCost(), "data": 60e12}
+    given = {"queue_depth": queue_depth, "objective": sk.plan.MinCost(), "data": 60e12}
     with_it, without = planned(**given, network=Network(1, 2e7)), planned(**given)
     assert with_it.recommended.name == without.recommended.name and with_it.recommended.network > 0.6
     best = planned(queue_depth=queue_depth, network=Network(4, 3.7e6), families=sk.plan.SRArrays())

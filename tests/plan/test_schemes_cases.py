@@ -61,7 +61,7 @@ def test_a_capacity_that_suffices_is_never_the_reason(size_of):
 
 @pytest.mark.parametrize("tolerate", [0, 1, 2, 3])
 def test_one_disk_more_never_has_less_capacity(tolerate):
-    answers = [planned(disks, goal=MaxCapacity(), tolerate=tolerate, rate=100) for disks in range(12, 41)]
+    answers = [planned(disks, objective=MaxCapacity(), tolerate=tolerate, rate=100) for disks in range(12, 41)]
     capacities = [round(answer.recommended.usable / TB, 3) for answer in answers]
     assert capacities == sorted(capacities)
 
@@ -69,7 +69,7 @@ def test_one_disk_more_never_has_less_capacity(tolerate):
 @pytest.mark.parametrize(
     ("disks", "question"),
     [
-        (18, {"data": 17 * TB, "rate": 976, "goal": MaxCapacity()}),
+        (18, {"data": 17 * TB, "rate": 976, "objective": MaxCapacity()}),
         (25, {"data": 66 * TB, "rate": 1704, "read_share": 1.0, "size": 256 * KIB}),
     ],
 )
@@ -81,24 +81,26 @@ def test_one_disk_more_is_no_reason_for_an_overload_after_a_failure(disks, quest
 
 def test_a_kind_of_narrow_groups_may_leave_more_spares():
     """No other kind than groups of 2 + 3 or copies serves this rate after a failure; 59 disks hold 11 groups of five."""
-    question = {"size": MIB, "read_share": 1.0, "data": 163 * TB, "rate": 2726, "goal": MaxCapacity()}
+    question = {"size": MIB, "read_share": 1.0, "data": 163 * TB, "rate": 2726, "objective": MaxCapacity()}
     fewer, more = (planned(disks, **question).recommended for disks in (58, 59))
     assert (fewer.scheme, fewer.spare, more.spare) == (more.scheme, 3, 4)
 
 
 def test_a_wide_group_with_a_spare_replaces_narrow_groups():
-    best = planned(25, goal=MaxCapacity(), tolerate=2).recommended
+    best = planned(25, objective=MaxCapacity(), tolerate=2).recommended
     assert (best.name, best.scheme.disks, best.spare) == ("RAID 6, 22+2, 1 spare", 24, 1)
 
 
 def test_a_scheme_that_overloads_after_a_failure_is_not_recommended_unless_all_do():
-    answer = planned(24, data=250 * TB, read_share=0.8, rate=1000, tolerate=2, goal=MinP99())
+    answer = planned(24, data=250 * TB, read_share=0.8, rate=1000, tolerate=2, objective=MinP99())
     assert all(one.degraded >= 1 for one in answer.ranking)
     lines = str(answer).splitlines()
     assert lines[2].startswith("warning: while a disk is lost, the busiest disk would be 128% busy")
     # the rate in the warning avoids the overload
     rate = float(re.search(r"at most (\d+) requests/s, or more", lines[2])[1])
-    assert planned(24, data=250 * TB, read_share=0.8, rate=rate, tolerate=2, goal=MinP99()).recommended.degraded <= 1
+    assert (
+        planned(24, data=250 * TB, read_share=0.8, rate=rate, tolerate=2, objective=MinP99()).recommended.degraded <= 1
+    )
     mixed = planned(12, rate=560)
     assert mixed.recommended.degraded < 1 and any(one.degraded >= 1 for one in mixed.ranking)
     order = [one.degraded >= 1 for one in mixed.ranking]
@@ -157,7 +159,7 @@ def test_sr_arrays_are_left_out_for_drives_that_hide_angles():
     assert [one for one in schemes(old, 12, data=20e9, rate=100).ranking if "SR-Array" in one.name]
 
 
-def test_a_code_is_asked_for_by_its_numbers():
+def test_a_code_is_given_by_its_numbers():
     answer = planned(24, data=100 * TB, rate=200, tolerate=3, families=Code(8, 3))
     (only,) = answer.ranking
     assert (only.name, only.scheme.disks, only.spare) == ("code, 2 x 8+3, 2 spares", 22, 2)

@@ -52,8 +52,8 @@ def test_a_limit_of_the_response_time_is_met_until_the_end():
     assert tail.limit == "99th percentile response time of 60 ms"
 
 
-def test_a_goal_with_a_largest_utilization_ends_earlier():
-    without, within = (rows(planned(goal=goal, disks=12), load=0.2) for goal in (None, MinCost(0.8)))
+def test_an_objective_with_a_largest_utilization_ends_earlier():
+    without, within = (rows(planned(objective=objective, disks=12), load=0.2) for objective in (None, MinCost(0.8)))
     for name in within:
         assert within[name].limit == "utilization of 80%"
     assert within and "RAID 10" in without

@@ -54,11 +54,11 @@ def same(change: Change, other: Prediction) -> bool:
 # ---- the measures of a change are those of the changed question ----
 
 
-@pytest.mark.parametrize("goal", [None, MinP99(), MaxThroughput(), MaxCapacity()])
-def test_more_disks_are_the_question_with_more_disks(goal):
-    found = rows(planned(goal=goal).next_purchase(300.0))
+@pytest.mark.parametrize("objective", [None, MinP99(), MaxThroughput(), MaxCapacity()])
+def test_more_disks_are_the_question_with_more_disks(objective):
+    found = rows(planned(objective=objective).next_purchase(300.0))
     for more in (2, 4):
-        one, other = found[f"{more} more disks"], planned(12 + more, goal=goal).recommended
+        one, other = found[f"{more} more disks"], planned(12 + more, objective=objective).recommended
         assert one.scheme == other.name and same(one, other) and one.cost == more * 300
 
 
@@ -154,8 +154,8 @@ def test_a_named_scheme_keeps_its_kind_and_a_better_one_is_free():
     assert "best change, free: change to RAID 10" in str(found)
 
 
-def test_the_fewest_disks_are_the_present_array_of_the_goal_cost():
-    answer = planned(48, goal=MinCost(), rate=400)
+def test_the_fewest_disks_are_the_present_array_of_the_objective_cost():
+    answer = planned(48, objective=MinCost(), rate=400)
     disks = answer.recommended.scheme.disks
     found = answer.next_purchase(300.0)
     assert disks < 12 and found.by == "mean" and f"on {disks} x" in found.assumptions[0]
@@ -252,12 +252,12 @@ def test_a_faster_drive_wins_if_it_is_cheap_and_loses_if_it_is_dear():
     busy=st.floats(0.1, 0.8),
     tolerate=st.integers(0, 2),
     power=st.integers(0, 4),
-    goal=st.sampled_from([None, MinP99(), MaxThroughput(), MaxCapacity()]),
+    objective=st.sampled_from([None, MinP99(), MaxThroughput(), MaxCapacity()]),
 )
-def test_one_more_disk_is_never_worse(disks, reads, busy, tolerate, power, goal):
+def test_one_more_disk_is_never_worse(disks, reads, busy, tolerate, power, objective):
     question = {"data": disks * 4 * TB, "size": 4.0**power * 4 * KB, "read_share": reads, "tolerate": tolerate}
     most = max(one.throughput for one in planned(disks, **question | {"rate": 1.0}).ranking)
-    answer = planned(disks, **question, rate=busy * most, goal=goal)
+    answer = planned(disks, **question, rate=busy * most, objective=objective)
     one = rows(answer.next_purchase(1.0, more=1))["1 more disk"]
     # the best scheme may be slower if it is the first one that a lost disk does not overload
     relieved = tolerate and answer.recommended.degraded >= 1 > one.prediction.degraded
