@@ -395,8 +395,8 @@ class Runner:
         ] != [np.shape(leaf) for leaf in jax.tree.leaves(before)]:
             raise InputError("arrivals of another structure: give the same kind, with arrays of the same lengths")
         with int64_enabled(self.long_addresses):
-            placed = jax.tree.map(_like, numbers, before)
-            self.arrays = eqx.tree_at(lambda one: one.arrivals, self.arrays, placed)
+            on_devices = jax.tree.map(_like, numbers, before)
+            self.arrays = eqx.tree_at(lambda one: one.arrivals, self.arrays, on_devices)
 
     def state(self) -> list[np.ndarray]:
         """Return the state of the runs as arrays, from which `resume` continues."""
@@ -422,8 +422,8 @@ class Runner:
         if not alike:
             raise InputError("the state belongs to another simulation: its arrays have other shapes")
         with int64_enabled(self.long_addresses):
-            placed = [jax.device_put(given, leaf.sharding) for leaf, given in zip(now, state, strict=True)]
-        self.run = jax.tree.unflatten(structure, placed)
+            on_devices = [jax.device_put(given, leaf.sharding) for leaf, given in zip(now, state, strict=True)]
+        self.run = jax.tree.unflatten(structure, on_devices)
 
     def advance(self, count: int) -> tuple[Tally, Any]:
         """Simulate more chunks of events in every run.
