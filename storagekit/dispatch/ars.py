@@ -151,7 +151,7 @@ class ARS(AsManyAsNeeded):
     def sends_more(self):
         return self.extra > 0
 
-    def again(self, alive, targets):
+    def retry_targets(self, alive, targets):
         # A second attempt is sent to the remaining nodes, and to all nodes that are up if none remains (section 4.5).
         rest = alive & ~targets
         return jnp.where(rest != 0, rest, alive)

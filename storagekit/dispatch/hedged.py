@@ -69,7 +69,7 @@ class Hedged(AbstractDispatch):
     def sending_time(self, private, sent, part):
         return sent + jnp.where((part == private) | (private < 0), 0.0, self.delay)
 
-    def entrance(self, routed, receiving):
+    def entry_part(self, routed, receiving):
         return index_of(routed)
 
     def on_brick_stopped(self, private, event: BrickStopped):

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.cache import Sought
+from storagekit.cache import LookUpQuery
 from storagekit.component.events import CompletionRule, RequestAdmitted
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import (
@@ -102,8 +102,8 @@ def admit(
         scenario, state, request, part, location, _wanted(scenario, request, location, routed, arrival)
     )
     targets = _targets(scenario, state, request, location, sending, part, usable_at)
-    sought = Sought(placement, sending.routed, sending.receiving, location)
-    found, cache = system.cache.look_up(state.cache, request, admitted, sought)
+    query = LookUpQuery(placement, sending.routed, sending.receiving, location)
+    found, cache = system.cache.look_up(state.cache, request, admitted, query)
     hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
     first = _read_first(scenario, request, location)
     waits = jnp.where(hit, jnp.uint32(0), targets if first is None else jnp.where(first != 0, first, targets))

@@ -97,14 +97,16 @@ def sending_of(
     holds = bit_is_set(system.placement.parts_of(location), part)
     alive = union(jnp.where(holds & ~down, bit(part), jnp.uint32(0)))
     needed = system.placement.needed_of(location)
-    fails = system.dispatch.fails(wanted.routed, wanted.receiving, alive, needed)
+    fails = system.dispatch.times_out(wanted.routed, wanted.receiving, alive, needed)
     late = jnp.where(request.read, fails, ~bit_is_set(alive, wanted.receiving))
-    again = enough_of(scenario, system.dispatch.again(alive, wanted.routed), alive, needed)
+    again = enough_of(scenario, system.dispatch.retry_targets(alive, wanted.routed), alive, needed)
     kept = enough_of(scenario, wanted.routed & alive, alive, needed)
     routed = jnp.where(late | (wanted.routed & alive == 0), again, kept)
     receiving = jnp.where(bit_is_set(alive, wanted.receiving), wanted.receiving, index_of(alive))
     # the client detects the last of these outages, unless the time-out is earlier
-    awaited = jnp.where(request.read, system.dispatch.awaited(wanted.routed, wanted.receiving), bit(wanted.receiving))
+    awaited = jnp.where(
+        request.read, system.dispatch.awaited_parts(wanted.routed, wanted.receiving), bit(wanted.receiving)
+    )
     lost = holds & down & bit_is_set(awaited, part)
     detected = -min_row(jnp.where(lost, -state.faults.undetected, jnp.inf))
     again_at = jnp.minimum(wanted.sent + system.faults.timeout, detected)
@@ -190,7 +192,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     unserved = jnp.where(single, aborted | (waiting == 0), _too_few(state, rule, waiting, aborted, others))
     lost = there & slots.read & ((jnp.isinf(completion) & unserved) | fetching)
     written = when_stopped(scenario, state, rule, waiting, completion, others, now)
-    again = enough_of(scenario, system.dispatch.again(alive, slots.rule.counted), alive, rule.needed)
+    again = enough_of(scenario, system.dispatch.retry_targets(alive, slots.rule.counted), alive, rule.needed)
     resent = jnp.minimum(slots.sent + system.faults.timeout, now + system.faults.detection)
     slots = slots._replace(
         waiting=jnp.where(lost, again, waiting),

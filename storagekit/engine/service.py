@@ -26,7 +26,7 @@ from storagekit.engine.completion import Part, count_end, size, still_serving, w
 from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario, System
 from storagekit.schedule import Choice
-from storagekit.write import Offer
+from storagekit.write import WaitingParts
 
 
 def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
@@ -472,18 +472,20 @@ def _or_later(
         sight = choice._replace(target=targets, read=writes, enqueue_time=arrival_time, part=part, usable=these)
         return system.schedule.cost(state.schedule, sight)
 
-    later = system.write.later(state.write, drive, chooses, lowest, price, placement)
-    if later is None:
+    delayed_part = system.write.next_delayed(state.write, drive, chooses, lowest, price, placement)
+    if delayed_part is None:
         return chosen, 0
-    part = placement.part_on(drive, later.location)
-    never = jnp.zeros_like(later.found)
-    usable = None if choice.usable is None else later.usable
-    other = Chosen(later.number, later.location, part, never, never, usable, later.row)
-    return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NO_REQUEST))), later.candidates
+    part = placement.part_on(drive, delayed_part.location)
+    never = jnp.zeros_like(delayed_part.found)
+    usable = None if choice.usable is None else delayed_part.usable
+    other = Chosen(delayed_part.number, delayed_part.location, part, never, never, usable, delayed_part.row)
+    return where_tree(
+        delayed_part.found, other, chosen._replace(delayed=jnp.full_like(part, NO_REQUEST))
+    ), delayed_part.candidates
 
 
 def candidates(
-    scenario: Scenario, state: State, offer: Offer, parts: Int[Array, "slot *batch"]
+    scenario: Scenario, state: State, offer: WaitingParts, parts: Int[Array, "slot *batch"]
 ) -> tuple[Bool[Array, "slot *batch"], Float[Array, "slot *batch"]]:
     """Return the requests that a drive may choose.
 
@@ -493,7 +495,7 @@ def candidates(
         The scenario.
     state : State
         The state.
-    offer : Offer
+    offer : WaitingParts
         Parts that the write policy offers.
     parts : array of int32, shape `[slot, *batch]`
         Part of each request that the drive holds.

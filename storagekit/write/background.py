@@ -47,7 +47,7 @@ from storagekit.drive import AbstractMechanics
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
 from storagekit.write.backlog import COVERED, FIRST, Backlog, BacklogClock, backlog, numbers
-from storagekit.write.base import AbstractWrite, Later, Offer, Price
+from storagekit.write.base import AbstractWrite, DelayedPart, Price, WaitingParts
 from storagekit.write.table import DelayedWriteTable
 
 
@@ -215,11 +215,11 @@ class Background(AbstractWrite):
         waiting: UInt32[Array, "slot *batch"],
         part: Int[Array, "slot *batch"],
         placement: AbstractPlacement,
-    ) -> Offer:
+    ) -> WaitingParts:
         usable = of_part(private.replicas, part, placement)
-        return Offer(bit_is_set(waiting, part) & (usable != 0), usable)
+        return WaitingParts(bit_is_set(waiting, part) & (usable != 0), usable)
 
-    def later(
+    def next_delayed(
         self,
         private: Delayed,
         drive: Int[Array, "1 *batch"],
@@ -227,7 +227,7 @@ class Background(AbstractWrite):
         bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
-    ) -> Later:
+    ) -> DelayedPart:
         needed = chooses & (jnp.isinf(bound) | (private.forced > 0))
 
         def moved(copies: FirstCopies) -> Bool[Array, "row *batch"]:
@@ -236,7 +236,7 @@ class Background(AbstractWrite):
         def order(copies: FirstCopies) -> Int[Array, "row *batch"]:
             return copies.order
 
-        return private.backlog.later(drive, needed, bound, price, placement, foreground=moved, rank=order)
+        return private.backlog.next_delayed(drive, needed, bound, price, placement, foreground=moved, rank=order)
 
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]

@@ -11,7 +11,7 @@ from storagekit.component.events import AccessStarted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, MOST_WHOLE, cheapest, count, first_min, pick
 from storagekit.placement import AbstractPlacement, of_part
-from storagekit.write.base import Later, Price
+from storagekit.write.base import DelayedPart, Price
 from storagekit.write.table import DelayedWriteTable, empty
 
 # Values in place of a row number. FIRST: the drive writes no row of the table. COVERED: the row that the drive is
@@ -72,7 +72,7 @@ class Backlog(NamedTuple):
         """Return the mask of the drives that do not write a row of the table, `[drive, *batch]`."""
         return self.writes == FIRST
 
-    def later(
+    def next_delayed(
         self,
         drive: Int[Array, "1 *batch"],
         needed: Bool[Array, "1 *batch"],
@@ -82,7 +82,7 @@ class Backlog(NamedTuple):
         *,
         foreground: Callable[[Any], Bool[Array, "*row"]],
         rank: Callable[[Any], Int[Array, "*row"]],
-    ) -> Later:
+    ) -> DelayedPart:
         """Return the delayed part that `drive` writes next. Valid only where `needed` is true.
 
         Parameters
@@ -106,7 +106,7 @@ class Backlog(NamedTuple):
 
         Returns
         -------
-        Later
+        DelayedPart
             The part, if there is one.
         """
 
@@ -135,7 +135,7 @@ class Backlog(NamedTuple):
         at = jnp.where((at < 0) & jnp.isinf(bound), oldest, at)
         row = self.table.row(at)
         usable = of_part(row.left, placement.part_on(drive, row.location), placement)
-        return Later(at, at >= 0, row.number, row.location, usable, candidates)
+        return DelayedPart(at, at >= 0, row.number, row.location, usable, candidates)
 
     def taken(self, event: AccessStarted) -> "Backlog":
         """Return the backlog after a drive has chosen its next access."""

@@ -21,7 +21,7 @@ from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
 
-class Offer(NamedTuple):
+class WaitingParts(NamedTuple):
     """Parts that wait at a drive.
 
     Parameters
@@ -36,7 +36,7 @@ class Offer(NamedTuple):
     usable: UInt32[Array, "slot *batch"] | None
 
 
-class Later(NamedTuple):
+class DelayedPart(NamedTuple):
     """A delayed part that a drive writes instead of a request in the slots.
 
     Parameters
@@ -127,7 +127,7 @@ class DelayedParts(eqx.Module):
         waiting: UInt32[Array, "slot *batch"],
         part: Int[Array, "slot *batch"],
         placement: AbstractPlacement,
-    ) -> Offer:
+    ) -> WaitingParts:
         """Return the parts that wait at one drive.
 
         Parameters
@@ -143,10 +143,10 @@ class DelayedParts(eqx.Module):
 
         Returns
         -------
-        Offer
+        WaitingParts
             The requests that wait, and the usable replicas of each request; by default all replicas.
         """
-        return Offer(bit_is_set(waiting, part), None)
+        return WaitingParts(bit_is_set(waiting, part), None)
 
     def buffered(
         self, targets: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
@@ -169,7 +169,7 @@ class DelayedParts(eqx.Module):
         """
         return None
 
-    def later(
+    def next_delayed(
         self,
         private: Any,
         drive: Int[Array, "1 *batch"],
@@ -177,7 +177,7 @@ class DelayedParts(eqx.Module):
         bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
-    ) -> Later | None:
+    ) -> DelayedPart | None:
         """Return the delayed part that a drive writes next.
 
         Parameters
@@ -198,7 +198,7 @@ class DelayedParts(eqx.Module):
 
         Returns
         -------
-        Later or None
+        DelayedPart or None
             The part; None if the policy never delays parts.
         """
         return None

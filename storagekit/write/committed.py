@@ -24,7 +24,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, SPACE
 from storagekit.placement import AbstractPlacement
 from storagekit.write.backlog import FIRST, Backlog, BacklogClock, backlog, numbers
-from storagekit.write.base import AbstractWrite, Later, Price
+from storagekit.write.base import AbstractWrite, DelayedPart, Price
 
 
 class CommittedRow(NamedTuple):
@@ -218,7 +218,7 @@ class Committed(AbstractWrite):
         row = CommittedRow(request.number, event.location, request.sectors, private.backlog.now.after(event.at), left)
         return private.with_row(row, event.admitted & ~request.read, placement)
 
-    def later(
+    def next_delayed(
         self,
         private: Buffers,
         drive: Int[Array, "1 *batch"],
@@ -226,11 +226,11 @@ class Committed(AbstractWrite):
         bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
-    ) -> Later:
+    ) -> DelayedPart:
         brick = placement.brick_of(drive)
         filled, full = pick(private.filled, brick), pick(self._full(private.filled), brick)
         needed = chooses & ((jnp.isinf(bound) & (filled > 0)) | full)
-        return private.backlog.later(
+        return private.backlog.next_delayed(
             drive, needed, bound, price, placement, foreground=lambda row: full, rank=lambda row: row.number
         )
 

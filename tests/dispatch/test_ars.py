@@ -494,4 +494,4 @@ def test_impossible_settings_are_rejected(build, message):
 )
 def test_after_a_time_out_the_read_goes_to_the_remaining_nodes(targets, alive, expected):
     words = [jnp.full((1, 1), word, jnp.uint32) for word in (alive, targets)]
-    assert parts_of(ARS().again(*words)) == expected
+    assert parts_of(ARS().retry_targets(*words)) == expected

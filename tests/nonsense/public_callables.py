@@ -27,7 +27,7 @@ _HOOKS = "on_admitted on_access_started on_access_ended on_completed on_brick_st
 _ENGINE = {
     "cache": f"{_HOOKS} look_up memory same_data same_data_as sized",
     "arbitration": f"{_HOOKS} begins choosable_from claim unreached decided each issues stale_copies",
-    "dispatch": f"{_HOOKS} again sending_time awaited decided each entrance fails queued route",
+    "dispatch": f"{_HOOKS} awaited_parts decided each entry_part queued retry_targets route sending_time times_out",
     "drive": "access at at_speed capacity_of check check_buffer drift elapse init keep locate locate_on mechanics_of of "
     "per_wave positioning seconds seen step transfer turns zone_of",
     "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
@@ -39,7 +39,8 @@ _ENGINE = {
     "queue": f"{_HOOKS} caps enqueue_time choose issue issued next_issue queued serve ticks units",
     "schedule": f"{_HOOKS} cost decided each",
     "workload": f"{_HOOKS} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
-    "write": f"{_HOOKS} targets buffered check_rules decided each ends_delayed has_room keeps later offer rule sweep usable",
+    "write": f"{_HOOKS} buffered check_rules decided each ends_delayed has_room keeps next_delayed offer rule sweep "
+    "targets usable",
 }
 # Methods of schemes, families, objectives and schedulers that only planners call, with predicted figures.
 _PLANNERS = {
