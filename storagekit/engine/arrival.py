@@ -135,7 +135,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
 def _kept(scenario: Scenario, state: State) -> Bool[Array, "slot *batch"]:
     """Return the mask of the slots whose request is still needed, although it may wait in no queue."""
     slots = state.slots
-    kept = scenario.system.write.keeps(state.write, slots.read)
+    kept = scenario.system.write.needs_slots(state.write, slots.read)
     return kept if slots.reads_first is None else kept | slots.reads_first
 
 

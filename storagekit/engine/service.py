@@ -87,7 +87,7 @@ def finish(scenario: Scenario, state: State, drive: Int[Array, "1 *batch"], cert
     ended = AccessEnded(drive, slot, number, replica, location, arrival_time, placement, certain, written, *facts)
     state = count_end(scenario, notify(scenario, state, "on_access_ended", ended), drive, certain)
     state = _write_next(scenario, state, drive, certain)
-    if not system.write.leaves:
+    if not system.write.may_delay:
         return state
     part = placement.part_on(row_index(system.drives, drives.wake), location)
     to_write = written & bit_is_set(placement.parts_of(location), part)
@@ -277,7 +277,7 @@ def choose(
     system, slots, drives = scenario.system, state.slots, state.drives
     best = best_part(scenario, state, drive, any_row(chooser))
     chosen = best.chosen
-    shared = chosen.read | system.write.settles & ~chosen.late
+    shared = chosen.read | system.write.claims_writes & ~chosen.late
     valid = best.found & shared
     claim = Bid(best.slot, chosen.part, valid, best.positioning.total, best.start, best.access_time)
     decision, arbitration = system.arbitration.claim(state.arbitration, claim)

@@ -225,7 +225,7 @@ class System(eqx.Module):
             lead_time=float(np.max(self.arbitration.lead_time)),
             withdraws=placement.most_spare > 0 and self.dispatch.sends_more,
             withdraws_late=self.dispatch.withdraws_late,
-            delays=write.leaves,
+            delays=write.may_delay,
             stops=faults.stops,
             varies=faults.varies,
         )

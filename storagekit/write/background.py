@@ -281,7 +281,7 @@ class Background(AbstractWrite):
             forced=jnp.where(full, size, fewer),
         )
 
-    def keeps(self, private: Delayed, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
+    def needs_slots(self, private: Delayed, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
         return ~read & (private.replicas != 0)
 
     def elapse(self, private: Delayed, time: Float[Array, "1 *batch"]) -> Delayed:

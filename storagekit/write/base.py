@@ -80,7 +80,7 @@ class DelayedParts(eqx.Module):
         return False
 
     @property
-    def leaves(self) -> bool:
+    def may_delay(self) -> bool:
         """Return whether the policy may delay parts of a write."""
         return self.delays
 
@@ -90,7 +90,7 @@ class DelayedParts(eqx.Module):
         return self.delays
 
     @property
-    def settles(self) -> bool:
+    def claims_writes(self) -> bool:
         """Return whether drives claim writes in the same way as reads."""
         return self.delays
 
@@ -207,7 +207,7 @@ class DelayedParts(eqx.Module):
         """Return whether the access of `drive` writes a delayed part; None if the policy never delays parts."""
         return None
 
-    def keeps(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
+    def needs_slots(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
         """Return the mask of the slots whose request is still needed after it has completed and left all queues.
 
         Parameters
@@ -262,7 +262,7 @@ class AbstractWrite(DelayedParts, Component):
         `System` calls this method in addition to `check`, with the same argument. A subclass that overrides `check`
         therefore keeps these rules.
         """
-        if facts.stops and (self.leaves or self.over_when_completed):
+        if facts.stops and (self.may_delay or self.over_when_completed):
             raise InputError("bricks that stop together with delayed writes: not modelled; use AllCopies()")
         if self.one_for_all and not facts.is_replicated:
             raise InputError(
@@ -270,7 +270,7 @@ class AbstractWrite(DelayedParts, Component):
                 "use AllCopies()"
             )
         apart = (facts.is_replicated or facts.fragments) and not facts.reads_before_writes
-        if (self.leaves or self.over_when_completed) and not apart:
+        if (self.may_delay or self.over_when_completed) and not apart:
             raise InputError(
                 f"policy {facts.policy} with {facts.layout}: the parts of this layout are neither copies nor "
                 "fragments; use AllCopies()"

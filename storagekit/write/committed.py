@@ -180,7 +180,7 @@ class Committed(AbstractWrite):
             )
 
     @property
-    def leaves(self):
+    def may_delay(self):
         return True
 
     def rule(self, parts, receiving, readable):
@@ -260,7 +260,7 @@ class Claimed(AbstractWrite):
     """
 
     @property
-    def settles(self):
+    def claims_writes(self):
         return True
 
     @property

@@ -39,7 +39,7 @@ _ENGINE = {
     "queue": f"{_HOOKS} caps enqueue_time choose issue issued next_issue queued serve ticks units",
     "schedule": f"{_HOOKS} cost decided each",
     "workload": f"{_HOOKS} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
-    "write": f"{_HOOKS} buffered check_rules decided each ends_delayed has_room keeps next_delayed offer rule sweep "
+    "write": f"{_HOOKS} buffered check_rules decided each ends_delayed has_room needs_slots next_delayed offer rule sweep "
     "targets usable",
 }
 # Methods of schemes, families, objectives and schedulers that only planners call, with predicted figures.
