@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider, StepsControl
 from storagekit.charts.live import FilledDashboard
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS, SECTOR
@@ -67,7 +67,7 @@ def answer(
     return found
 
 
-def words(found: SchemesAnswer) -> Said:
+def words(found: SchemesAnswer) -> AnswerText:
     """Return a text: the recommended scheme, its predicted performance, and the schemes that are too slow."""
     best, needs = found.ranking[0], found.needs
     load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
@@ -80,7 +80,7 @@ def words(found: SchemesAnswer) -> Said:
     ]
     if found.refused:
         lines.append(f"Too slow for this load: {', '.join(one.name for one in found.refused[:4])}.")
-    return Said(f"{best.name}, of {best.scheme.disks} drives", lines, _table(found))
+    return AnswerText(f"{best.name}, of {best.scheme.disks} drives", lines, _table(found))
 
 
 def _table(found: SchemesAnswer) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from storagekit.calibrate.drive_check import demerit_by_class
 from storagekit.calibrate.drive_figures import DatasheetFigures
 from storagekit.calibrate.drive_fit import FittedDrive, fit_drive
 from storagekit.calibrate.measured_drive import measured_stream
-from storagekit.charts import Dashboard, Said
+from storagekit.charts import AnswerText, Dashboard
 from storagekit.charts.live import Control
 from storagekit.core.batching import real
 from storagekit.core.units import HOUR, MS, SECTOR
@@ -120,7 +120,7 @@ def _amounts(drive: str, _written: int) -> Amounts:
     )
 
 
-def summary(answer: Beside) -> Said:
+def summary(answer: Beside) -> AnswerText:
     """Return a text: the random and sequential performance of your drive, and a table of both drives."""
     yours, other = answer.drives.values()
     mine, its = yours.figures, other.figures
@@ -135,7 +135,7 @@ def summary(answer: Beside) -> Said:
         f"{_in_a_row(yours.zones) / HOUR:,.1f} hours.",
     ]
     row = f"{mine.outer_sustained_rate / 1e6:,.0f} MB/s sequentially"
-    return Said(f"{alone:,.0f} random reads/s, {many:,.0f}/s with 32 outstanding; {row}", lines, _table(answer))
+    return AnswerText(f"{alone:,.0f} random reads/s, {many:,.0f}/s with 32 outstanding; {row}", lines, _table(answer))
 
 
 def _times(ratio: float) -> str:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider
 from storagekit.charts.live import FilledDashboard
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
@@ -43,7 +43,7 @@ def answer(
     return found
 
 
-def words(found: LayoutAnswer) -> Said:
+def words(found: LayoutAnswer) -> AnswerText:
     """Return a text: the best layout, the meaning of its factors, and the layout that the paper's rule selects."""
     best = found.ranking[0]
     layout = best.layout
@@ -66,7 +66,7 @@ def words(found: LayoutAnswer) -> Said:
         },
         index=pd.Index([str(one.layout) for one in shown], name="layout"),
     )
-    return Said(f"{layout}", lines, table)
+    return AnswerText(f"{layout}", lines, table)
 
 
 def draw(found: LayoutAnswer) -> FilledDashboard:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider, StepsControl
 from storagekit.core.arrays import AnyArray
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS, SECTOR
@@ -72,7 +72,7 @@ PAGE = LabPage(
 )
 
 
-def summary(way: xr.Dataset) -> Said:
+def summary(way: xr.Dataset) -> AnswerText:
     """Return a text: the selected replica, the reason for the selection, and the times of the other replicas."""
     taken = int(way.taken)
     totals = way[list(PARTS)].to_dataarray("part").sum("part") / MS
@@ -102,7 +102,7 @@ def summary(way: xr.Dataset) -> Said:
         f"The first sector is under the head after {float(under):.2f} ms, and all {size} are transferred after "
         f"{float(totals.sel(replica=taken)):.2f} ms"
     )
-    return Said(headline, lines)
+    return AnswerText(headline, lines)
 
 
 def request_way(

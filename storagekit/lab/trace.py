@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from storagekit.charts import Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, Dashboard, Slider, StepsControl
 from storagekit.charts.live import Control, FilledDashboard
 from storagekit.charts.traces import character
 from storagekit.core.errors import InputError
@@ -164,7 +164,7 @@ def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics
             raise InputError(str(fault).replace(str(path), path.name)) from None
 
 
-def summary(answer: Advised) -> Said:
+def summary(answer: Advised) -> AnswerText:
     """Return a text with the recommendation for a trace, its characteristics, and the ranking."""
     found, plan = answer.found, answer.plan
     source = answer.trace.source
@@ -177,11 +177,11 @@ def summary(answer: Advised) -> Said:
         _locality(found),
     ]
     if not plan.feasible:
-        return Said("No scheme of these drives sustains the trace", [str(plan.binding), *lines])
+        return AnswerText("No scheme of these drives sustains the trace", [str(plan.binding), *lines])
     best = plan.ranking[0]
     tail = f", 99th percentile {best.p99 / MS:,.0f} ms" if math.isfinite(best.p99) else ""
     times = f" at {answer.scale:g} times the rate" if answer.scale != 1 else ""
-    return Said(
+    return AnswerText(
         f"For requests like these{times}: {best.name}; mean response time {best.mean / MS:.1f} ms{tail}",
         lines,
         _table(plan),

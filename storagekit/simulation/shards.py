@@ -19,7 +19,7 @@ from storagekit.core.validation import validate
 from storagekit.engine import Outcome, Record, Scenario, execute, width
 from storagekit.engine.batch import ENOUGH
 from storagekit.simulation.measures import Measure
-from storagekit.simulation.provisioning import Roomed, groups, provided, slot_steps
+from storagekit.simulation.provisioning import Attempt, groups, provided, slot_steps
 from storagekit.simulation.run_length import RunLength
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import measured_runs, of_points
@@ -226,7 +226,7 @@ def finished(piece: ShardGroup, settings: SweepSettings, quiet: bool = False) ->
     return Done(whole.isel(point=order), slots, waits, time.perf_counter() - began)
 
 
-def _batch(scenarios: list[Scenario], runs: int, settings: SweepSettings, quiet: bool) -> Roomed:
+def _batch(scenarios: list[Scenario], runs: int, settings: SweepSettings, quiet: bool) -> Attempt:
     seeds, points = settings.seeds, len(scenarios)
     data, waited = measured_runs(scenarios, seeds, settings.run_length, settings.measures, among=runs, quiet=quiet)
     folded = data.assign_coords(
@@ -238,4 +238,4 @@ def _batch(scenarios: list[Scenario], runs: int, settings: SweepSettings, quiet:
     common = {
         name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(settings.run_length)
     }
-    return Roomed(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))
+    return Attempt(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))

@@ -14,7 +14,7 @@ import vl_convert
 from tqdm import tqdm
 
 from storagekit.charts.live.controls import ChoiceControl, Control
-from storagekit.charts.live.dashboard import Dashboard, Shown
+from storagekit.charts.live.dashboard import Dashboard, DashboardContent
 from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, validate
@@ -114,7 +114,7 @@ def _answers(dashboard: Dashboard, controls: dict[str, Control]) -> dict[str, An
     return {"specs": specs, "points": found}
 
 
-def _point(shown: Shown, specs: list[dict[str, Any]]) -> list[Any]:
+def _point(shown: DashboardContent, specs: list[dict[str, Any]]) -> list[Any]:
     if shown.spec is None:
         return [shown.said, -1, {}]
     if shown.spec not in specs:
