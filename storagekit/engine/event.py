@@ -182,7 +182,7 @@ def _completion_first(scenario: Scenario, state: State, choice: Float[Array, "1 
         return jnp.zeros(choice.shape, bool)
     # the completions of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)
-    return scenario.arrivals.leaves(never, ~never, state.arrived + state.gap) & (
+    return scenario.arrivals.frees_slot(never, ~never, state.arrived + state.gap) & (
         min_row(state.slots.completion) <= choice
     )
 

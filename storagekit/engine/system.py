@@ -107,7 +107,7 @@ class System(eqx.Module):
         _require_components(drive=drive, placement=placement, dispatch=dispatch, schedule=schedule)
         self.write = AllCopies() if write is None else write
         self.drive = drive
-        self.placement = placement.on(drive)
+        self.placement = placement.for_drive(drive)
         self.dispatch = dispatch
         self.schedule = schedule
         self.arbitration = dispatch.arbitration if arbitration is None else arbitration

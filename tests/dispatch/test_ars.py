@@ -433,7 +433,7 @@ def test_central_counts_parity_with_its_data():
     """One node is a RAID 5 of three disks, 4 ms; the other is a disk, 5 ms. While a parity disk is busy, a write there
     takes 8 ms."""
     nodes, drive = (Node(3, raid5=True), Node(1)), ideal_drive(full_seek=8e-3, revolution=7e-3)
-    layout = Segments(nodes, [Volume(1024, 512, parts=2)]).on(drive)
+    layout = Segments(nodes, [Volume(1024, 512, parts=2)]).for_drive(drive)
     location = layout.locate(drive, requests_for(read=False))
     data = jnp.zeros((1, 1), jnp.int32)
     parity = layout.drive_of(layout.sibling(data, location), location)

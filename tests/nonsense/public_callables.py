@@ -34,11 +34,11 @@ _ENGINE = {
     "engine": f"{_HOOKS} add advance brick_of compile init keep lasts rows",
     "faults": f"{_HOOKS} after brick_of init lasts now stopped_now",
     "simulation": "value",
-    "placement": "address_limit brick_of capacity check companions drive_of drives_of locate needed_of of on part_on "
+    "placement": "address_limit brick_of capacity check companions drive_of drives_of locate needed_of of for_drive part_on "
     "parts_of parts_read_first replica sectors_of sibling sweep tabulated target_on",
     "queue": f"{_HOOKS} caps enqueue_time choose issue issued next_issue queued serve ticks units",
     "schedule": f"{_HOOKS} cost decided each",
-    "workload": f"{_HOOKS} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
+    "workload": f"{_HOOKS} at at_start draw drawn frees_slot next_arrival precedes request resumes sectors sent turn window",
     "write": f"{_HOOKS} buffered check_rules decided each ends_delayed has_room needs_slots next_delayed offer rule sweep "
     "targets usable",
 }

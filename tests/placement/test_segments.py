@@ -302,7 +302,7 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
         lambda: Segments(NODES, of_table_ii()).capacity(PAPER),
         "volume 1, segment .*: fewer than 4 nodes have space; node 0 has",
     )
-    layout = Segments(NODES, of_table_ii(0.182)).on(PAPER)
+    layout = Segments(NODES, of_table_ii(0.182)).for_drive(PAPER)
     assert [node.sectors for node in layout.nodes] == [drive.capacity for drive in PAPER.drives]
     copies, fragments = layout.volumes
     taken: dict[int, list[tuple[int, int]]] = {drive: [] for drive in range(30)}
@@ -323,7 +323,7 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
     for drives in (range(2), range(12, 30)):
         counts = [len(taken[drive]) for drive in drives]
         assert max(counts) - min(counts) <= 1
-    wrapped = Segments(NODES, of_table_ii(), wraps=True).on(PAPER)
+    wrapped = Segments(NODES, of_table_ii(), wraps=True).for_drive(PAPER)
     assert int(wrapped.capacity(PAPER)) * SECTOR == pytest.approx(300e9, rel=1e-6)
 
 
@@ -712,7 +712,7 @@ def test_a_raid_5_with_more_data_than_its_drives_have_addresses_serves_the_end_o
     """The first and the last sectors of spread data lie on different drives, whose arms start at cylinder 0."""
     deskstar, volume = load_drive("deskstar7k400"), Volume(2**22, 2**18, 1)
     layout = Segments([Node(9, True)], [volume], spread=True)
-    begin = laid_out(layout.on(DESKSTARS).nodes, layout.volumes, False, True)[1].tolist()
+    begin = laid_out(layout.for_drive(DESKSTARS).nodes, layout.volumes, False, True)[1].tolist()
     assert begin[0] == 0 and max(begin) == begin[-1] > 2**32
     last = begin[-1] + volume.segment - 16
     row, rest = divmod(last, 8 * UNIT)
@@ -737,7 +737,7 @@ def full_of(drive, parts: int = 4, **more) -> Segments:
 
 def test_requests_reach_the_end_of_each_drive_of_twelve_large_nodes():
     """A request is at the start of a drive, and the next is at the end of the same drive, a full stroke away."""
-    layout = full_of(NEARLINE).on(NEARLINE)
+    layout = full_of(NEARLINE).for_drive(NEARLINE)
     assert int(layout.capacity(NEARLINE)) * SECTOR > 479e12
     table, segment = laid_out(layout.nodes, layout.volumes, False), layout.volumes[0].segment
     assert table[1].max() > 2**34

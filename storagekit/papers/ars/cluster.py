@@ -163,7 +163,7 @@ def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]
 @cache
 def _reaches(on: Segments) -> tuple[int, ...]:
     """Return, for each node, the number of sectors from the start of a disk to the end of the data on that disk."""
-    bound = on.on(drives(on))
+    bound = on.for_drive(drives(on))
     table = laid_out(bound.nodes, bound.volumes, bound.wraps, bound.spread)
     sizes = np.repeat([volume.part for volume in on.volumes], [volume.segments for volume in on.volumes])
     drive: Any = np.minimum(table[::3], int(bound.drives) - 1)
