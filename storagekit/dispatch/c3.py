@@ -78,14 +78,14 @@ class Ended(NamedTuple):
         Row of the client and the brick in `Means`.
     service, response : array of float32, shape `[1, *batch]`
         Service time and response time, seconds.
-    made : array of bool, shape `[1, *batch]`
+    valid : array of bool, shape `[1, *batch]`
         Whether there is a response.
     """
 
     row: Int[Array, "1 *batch"]
     service: Float[Array, "1 *batch"]
     response: Float[Array, "1 *batch"]
-    made: Bool[Array, "1 *batch"]
+    valid: Bool[Array, "1 *batch"]
 
 
 class Ranking(NamedTuple):
@@ -294,6 +294,6 @@ class C3(AsManyAsNeeded):
         weight = jnp.where(old.response > 0, self.weight, 1.0)
 
         def averaged(values, before, new):
-            return put(values, ended.row, jnp.where(ended.made, weight * new + (1 - weight) * before, before))
+            return put(values, ended.row, jnp.where(ended.valid, weight * new + (1 - weight) * before, before))
 
         return Means(*map(averaged, means, old, (queue, ended.service, ended.response)))
