@@ -129,7 +129,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
     tag, waiting, issued = np.zeros(threads), queues(bricks * streams, threads), queues(drives, threads)
     virtual, finish = np.zeros(bricks), np.zeros((streams, bricks))
     sent, then = np.zeros(streams), np.zeros((streams, bricks))
-    at_work, served = np.zeros(bricks, np.int64), np.zeros((streams, bricks))
+    outstanding, served = np.zeros(bricks, np.int64), np.zeros((streams, bricks))
     ends, serving = np.full(drives, NEVER), np.full(drives, NO_REQUEST)
     cylinder, head = np.zeros(drives, np.int64), np.zeros(drives, np.int64)
     phase = np.array([uniform(state) for _ in range(drives)])
@@ -144,16 +144,16 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
                 who = take(waiting, number)
                 virtual[b] = tag[who]
                 put(issued, b * sharing.disks + disk[who], who)
-                at_work[b] += 1
+                outstanding[b] += 1
         thread = ended if coming >= threads else coming
         coming += 1
         b = sharing.brick[thread]
         disk[thread], cost[thread] = new_request(drive, sharing, slots, thread, state)
         tag[thread] = tagged(sharing, thread, cost[thread], virtual, finish, sent, then)
-        if at_work[b] < sharing.depth:
+        if outstanding[b] < sharing.depth:
             virtual[b] = tag[thread]
             put(issued, b * sharing.disks + disk[thread], thread)
-            at_work[b] += 1
+            outstanding[b] += 1
         else:
             put(waiting, b * streams + sharing.stream[thread], thread)
         for k in range(b * sharing.disks, (b + 1) * sharing.disks):
@@ -169,7 +169,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
         ended = serving[k]
         serving[k], ends[k] = NO_REQUEST, NEVER
         b = sharing.brick[ended]
-        at_work[b] -= 1
+        outstanding[b] -= 1
         if now > warm_up:
             served[sharing.stream[ended], b] += cost[ended]
             accesses += 1

@@ -127,16 +127,16 @@ def main() -> None:
     parser.add_argument("papers", nargs="*", default=PAPERS, type=_paper, metavar="PAPER")
     parser.add_argument("--profile", default="quick")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.inside:
-        run_cells(asked.papers[0], asked.profile, os.environ["STORAGEKIT_FIRST_RUN"])
+    options = parser.parse_args()
+    if options.inside:
+        run_cells(options.papers[0], options.profile, os.environ["STORAGEKIT_FIRST_RUN"])
         return
     print(
         f"{'cell':44}{'CPU s':>8}{'build s':>9}{'programs':>9}{'loops':>6}{'run s':>8}{'events':>10}{'M/s':>7}{'MB':>7}"
     )
-    for paper in asked.papers:
+    for paper in options.papers:
         total = Cell(paper, "in all")
-        for row in _rows(paper, asked.profile):
+        for row in _rows(paper, options.profile):
             _print(row)
             for name in ("seconds", "building", "programs", "loops", "running", "events"):
                 setattr(total, name, getattr(total, name) + getattr(row, name))

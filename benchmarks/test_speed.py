@@ -100,13 +100,14 @@ def test_hashing(against, atlas):
 def test_fair_queues(against):
     """Measure figure 9 of dsfq with TOTAL delays: f has 30 threads on a brick of four disks, g 30 there and 15 on another."""
     scenario = dsfq.shared_bricks(
-        [dsfq.Asking(0, (0,), 30, 30), dsfq.Asking(1, (0,), 30, 30), dsfq.Asking(1, (1,), 15, 15)], weights=(1, 1)
+        [dsfq.StreamThreads(0, (0,), 30, 30), dsfq.StreamThreads(1, (0,), 30, 30), dsfq.StreamThreads(1, (1,), 15, 15)],
+        weights=(1, 1),
     )
     drive = control.layout(load_drive(dsfq.DRIVE))
-    asked = fair_control.sharing(scenario, sizes=dsfq.SMALL, read_share=dsfq.READ_SHARE)
+    settings = fair_control.sharing(scenario, sizes=dsfq.SMALL, read_share=dsfq.READ_SHARE)
 
     def alone(seed, seconds, _warm_up):
-        return fair_control.fair_bricks(drive, asked, seed, seconds, 0.0)
+        return fair_control.fair_bricks(drive, settings, seed, seconds, 0.0)
 
     def theirs():
         # on every core, sixteen times the length of one run of the batch

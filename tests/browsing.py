@@ -21,7 +21,7 @@ _STARTS = 90
 
 @pytest.fixture
 def tab():
-    """A page of a browser that stores its requests (`asked`), its console messages (`said`), and errors and warnings
+    """A page of a browser that stores its requests (`requested`), its console messages (`said`), and errors and warnings
     (`problems`)."""
     found = next(filter(None, map(shutil.which, _CHROMIUM)), None)
     if found is None:
@@ -34,8 +34,8 @@ def tab():
         options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=found, args=options)
         page = browser.new_page(viewport={"width": 1500, "height": 1000})
-        page.asked, page.said, page.problems = [], [], []
-        page.on("request", lambda request: page.asked.append(request.url))
+        page.requested, page.said, page.problems = [], [], []
+        page.on("request", lambda request: page.requested.append(request.url))
         page.on("console", lambda one: page.said.append(one.text))
         page.on("console", lambda one: page.problems.append(one.text) if one.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: page.problems.append(str(error)))

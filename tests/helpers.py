@@ -28,10 +28,10 @@ def shared(*parts: str) -> Path:
     return path
 
 
-def assert_refused(ask: Callable[[], object], says: str):
-    """`ask()` raises InputError with one short line that matches the pattern `says`."""
+def assert_refused(call: Callable[[], object], says: str):
+    """`call()` raises InputError with one short line that matches the pattern `says`."""
     with pytest.raises(InputError, match=says) as refused:
-        ask()
+        call()
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
 
 
@@ -92,7 +92,7 @@ def said_by_the_paper(spec: dict) -> set[float]:
     return found | {share / 100 for share in found}
 
 
-def asking(sector, sectors=1, dtype=np.int32) -> Requests:
+def requests_at(sector, sectors=1, dtype=np.int32) -> Requests:
     """Reads of `sectors` sectors at these addresses, which have the type `dtype`."""
     sector = np.atleast_1d(np.asarray(sector, dtype))
     nothing = np.zeros(sector.shape, np.uint32)

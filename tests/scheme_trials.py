@@ -63,10 +63,10 @@ def _random_question(generator: np.random.Generator, disks: tuple[int, int]) -> 
     given = (drive, number, data, ((size, 1.0),), read_share)
     outstanding = int(min(_OUTSTANDING, number * generator.uniform(1, 16)))
     busy = generator.uniform(0.2, 0.8)
-    asked = Requirements(*given, None, outstanding, tolerate, None, None, None, None)
+    requirements = Requirements(*given, None, outstanding, tolerate, None, None, None, None)
     if generator.random() < 0.5:
-        return asked
-    trickle = replace(asked, rate=1.0, outstanding=None)
+        return requirements
+    trickle = replace(requirements, rate=1.0, outstanding=None)
     most = max((one.throughput for one in answer_to(trickle).ranking), default=1.0)
     return replace(trickle, rate=busy * most)
 

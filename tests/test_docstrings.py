@@ -15,7 +15,7 @@ import storagekit
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(storagekit.__file__).parent
-# Checks of numpydoc that are left out, because they ask for optional sections in every docstring: "See Also" (SA01) with a
+# Checks of numpydoc that are left out, because they require optional sections in every docstring: "See Also" (SA01) with a
 # description of each entry (SA04), "Examples" (EX01) and an extended summary (ES01).
 LEFT_OUT = {"SA01", "SA04", "EX01", "ES01"}
 PAGES = [

@@ -18,7 +18,7 @@ class Bid(NamedTuple):
     ----------
     slot, part : array of int32, shape `[1, *batch]`
         Slot of the request, and number of the part.
-    made : array of bool, shape `[1, *batch]`
+    valid : array of bool, shape `[1, *batch]`
         Whether there is a claim.
     bid : array of float32, shape `[1, *batch]`
         Predicted positioning time, seconds.
@@ -30,7 +30,7 @@ class Bid(NamedTuple):
 
     slot: Int[Array, "1 *batch"]
     part: Int[Array, "1 *batch"]
-    made: Bool[Array, "1 *batch"]
+    valid: Bool[Array, "1 *batch"]
     bid: Float[Array, "1 *batch"]
     start: Float[Array, "1 *batch"]
     access_time: Float[Array, "1 *batch"]
@@ -41,7 +41,7 @@ class Decision(NamedTuple):
 
     Parameters
     ----------
-    kept : array of bool, shape `[1, *batch]`
+    granted : array of bool, shape `[1, *batch]`
         Whether the drive serves the part.
     retry : array of float32, shape `[1, *batch]`
         Time at which the drive chooses again if it does not serve the part, seconds from now.
@@ -62,7 +62,7 @@ class Decision(NamedTuple):
         claimed, or if the time is unknown.
     """
 
-    kept: Bool[Array, "1 *batch"]
+    granted: Bool[Array, "1 *batch"]
     retry: Float[Array, "1 *batch"]
     withdrawn: UInt32[Array, "1 *batch"]
     contested: Bool[Array, "1 *batch"]
@@ -227,19 +227,19 @@ class NoArbitration(AbstractArbitration):
         return sent
 
     def claim(self, private, claim):
-        never, time = jnp.zeros_like(claim.made), jnp.zeros_like(claim.bid)
+        never, time = jnp.zeros_like(claim.valid), jnp.zeros_like(claim.bid)
         everybody = jnp.full(claim.part.shape, 0xFFFFFFFF, jnp.uint32)
         unknown = jnp.full_like(time, jnp.inf)
-        return Decision(claim.made, time, everybody, never, never, claim.part, never, time, unknown), private
+        return Decision(claim.valid, time, everybody, never, never, claim.part, never, time, unknown), private
 
     def stale_copies(self, private, waiting):
         return jnp.zeros_like(waiting)
 
 
 def slot_mask(
-    values: Shaped[Array, "slot *batch"], index: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"]
+    values: Shaped[Array, "slot *batch"], index: Int[Array, "1 *batch"], valid: Bool[Array, "1 *batch"]
 ) -> Bool[Array, "slot *batch"]:
-    """Return the mask of the slot `index`, false everywhere in runs where `made` is false.
+    """Return the mask of the slot `index`, false everywhere in runs where `valid` is false.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def slot_mask(
         Any array that has the shape of the result.
     index : array of int32, shape `[1, *batch]`
         The slot.
-    made : array of bool, shape `[1, *batch]`
+    valid : array of bool, shape `[1, *batch]`
         Mask of runs.
 
     Returns
@@ -255,7 +255,7 @@ def slot_mask(
     array of bool, shape `[slot, *batch]`
         The mask.
     """
-    return (row_index(values.shape[0], values) == index) & made
+    return (row_index(values.shape[0], values) == index) & valid
 
 
 def better_bid(

@@ -41,7 +41,7 @@ class AbstractDelivery(eqx.Module):
     """Base class of the models of the delivery of claims."""
 
     @abstractmethod
-    def deaf(self, request: Requests) -> UInt32[Array, "1 *batch"]:
+    def unreached(self, request: Requests) -> UInt32[Array, "1 *batch"]:
         """Return the mask of the parts whose drives receive no claim on a request.
 
         Parameters
@@ -59,7 +59,7 @@ class AbstractDelivery(eqx.Module):
 class Reliable(AbstractDelivery):
     """Deliver all claims."""
 
-    def deaf(self, request):
+    def unreached(self, request):
         return jnp.zeros_like(request.receiving)
 
 
@@ -82,7 +82,7 @@ class Lossy(AbstractDelivery):
     def __check_init__(self):
         SHARE.each("claim loss", self.loss)
 
-    def deaf(self, request):
+    def unreached(self, request):
         # The mask is a reduction, so that it is computed once and not for each slot into which it may be written.
         part = row_index(MOST_PARTS, request.receiving)
         word = scramble(request.receiving + (part + 1).astype(jnp.uint32) * np.uint32(2654435761))
@@ -104,9 +104,9 @@ class Claims(NamedTuple):
         Part of the best claim so far.
     bid : array of float32, shape `[slot, *batch]`
         Bid of the best claim so far, seconds; inf if there is no claim yet.
-    made, start : array of float32, shape `[slot, *batch]`
+    claim_time, start : array of float32, shape `[slot, *batch]`
         Time of the best claim so far, and time at which its access is issued, seconds from now.
-    deaf : array of uint32, shape `[slot, *batch]`
+    unreached : array of uint32, shape `[slot, *batch]`
         Mask of the parts whose drives receive no claim.
     contested : array of bool, shape `[slot, *batch]`
         Whether several drives have claimed the read.
@@ -117,9 +117,9 @@ class Claims(NamedTuple):
     first_bid: Float[Array, "slot *batch"]
     owner: Int[Array, "slot *batch"]
     bid: Float[Array, "slot *batch"]
-    made: Float[Array, "slot *batch"]
+    claim_time: Float[Array, "slot *batch"]
     start: Float[Array, "slot *batch"]
-    deaf: UInt32[Array, "slot *batch"]
+    unreached: UInt32[Array, "slot *batch"]
     contested: Bool[Array, "slot *batch"]
 
 
@@ -212,17 +212,17 @@ class DSPTFClaims(AbstractArbitration):
         return Claims(never, no_part, never, no_part, never, never, never, full(0, jnp.uint32), full(False, bool))
 
     def on_admitted(self, private: Claims, event: RequestAdmitted) -> Claims:
-        into = event.into
+        into = event.slot_mask
         return private._replace(
             first=jnp.where(into, jnp.inf, private.first),
             bid=jnp.where(into, jnp.inf, private.bid),
-            deaf=jnp.where(into, self.delivery.deaf(event.request), private.deaf),
+            unreached=jnp.where(into, self.delivery.unreached(event.request), private.unreached),
             contested=private.contested & ~into,
         )
 
     def choosable_from(self, private: Claims, sent, receiving, part):
         forwarded = sent + jnp.where(receiving == part, 0.0, self.latency)
-        receives = ~bit_is_set(private.deaf, part)
+        receives = ~bit_is_set(private.unreached, part)
         # A claim that arrives together with the read takes effect after the choice, even if its time is rounded down.
         rounding = jnp.minimum(self.latency, INSTANT)
         received = (private.first + self.latency < -rounding) & receives
@@ -230,18 +230,18 @@ class DSPTFClaims(AbstractArbitration):
 
     def claim(self, private: Claims, claim: Bid) -> tuple[Decision, Claims]:
         before = Claims(*(pick(field, claim.slot) for field in private))
-        rival, rival_bid, rival_start, deaf = before.owner, before.bid, before.start, before.deaf
-        contested = claim.made & jnp.isfinite(rival_bid)
+        rival, rival_bid, rival_start, unreached = before.owner, before.bid, before.start, before.unreached
+        contested = claim.valid & jnp.isfinite(rival_bid)
         better = better_bid(claim.bid, claim.part, rival_bid, rival)
         # A claim is too late if it arrives after the access of its receiver is issued to the disk.
-        arrives, first_arrives = before.made + self.latency, before.first + self.latency
-        latest = jnp.where(bit_is_set(deaf, claim.part), -jnp.inf, claim.start + INSTANT)
+        arrives, first_arrives = before.claim_time + self.latency, before.first + self.latency
+        latest = jnp.where(bit_is_set(unreached, claim.part), -jnp.inf, claim.start + INSTANT)
         by_best = ~better & (arrives <= latest)
         by_first = better_bid(before.first_bid, before.first_owner, claim.bid, claim.part) & (first_arrives <= latest)
-        rival_receives = (self.latency <= rival_start + INSTANT) & ~bit_is_set(deaf, rival)
+        rival_receives = (self.latency <= rival_start + INSTANT) & ~bit_is_set(unreached, rival)
         rival_yields = contested & better & rival_receives
         decision = Decision(
-            kept=claim.made & ~(contested & (by_best | by_first)),
+            granted=claim.valid & ~(contested & (by_best | by_first)),
             retry=jnp.maximum(jnp.where(by_first, first_arrives, arrives), 0.0),
             # The losing drive has received the claim, so that the read leaves its queue.
             withdrawn=bit(claim.part) | jnp.where(rival_yields, bit(rival), jnp.uint32(0)),
@@ -252,7 +252,7 @@ class DSPTFClaims(AbstractArbitration):
             rival_retry=self.latency + jnp.zeros_like(arrives),
             completion=jnp.full_like(arrives, jnp.inf),
         )
-        at = slot_mask(private.first, claim.slot, claim.made)
+        at = slot_mask(private.first, claim.slot, claim.valid)
         best, first = at & better, at & jnp.isinf(private.first)
         return decision, Claims(
             first=jnp.where(first, 0.0, private.first),
@@ -260,9 +260,9 @@ class DSPTFClaims(AbstractArbitration):
             first_bid=jnp.where(first, claim.bid, private.first_bid),
             owner=jnp.where(best, claim.part, private.owner),
             bid=jnp.where(best, claim.bid, private.bid),
-            made=jnp.where(best, 0.0, private.made),
+            claim_time=jnp.where(best, 0.0, private.claim_time),
             start=jnp.where(best, claim.start, private.start),
-            deaf=private.deaf,
+            unreached=private.unreached,
             contested=private.contested | (at & contested),
         )
 
@@ -271,7 +271,9 @@ class DSPTFClaims(AbstractArbitration):
         return private._replace(first=first, bid=bid)
 
     def stale_copies(self, private: Claims, waiting):
-        return waiting & private.deaf
+        return waiting & private.unreached
 
     def elapse(self, private: Claims, time) -> Claims:
-        return private._replace(first=private.first - time, made=private.made - time, start=private.start - time)
+        return private._replace(
+            first=private.first - time, claim_time=private.claim_time - time, start=private.start - time
+        )

@@ -46,7 +46,7 @@ class Bids(NamedTuple):
     ----------
     bid : array of float32, shape `[part, slot, *batch]`
         Bid of the claim on each part of each request, seconds; inf without a claim.
-    made : array of float32, shape `[part, slot, *batch]`
+    claim_time : array of float32, shape `[part, slot, *batch]`
         Time of the claim.
     start : array of float32, shape `[part, slot, *batch]`
         Start of the claimed access; -inf if the drive gave the access up.
@@ -55,7 +55,7 @@ class Bids(NamedTuple):
     """
 
     bid: Float[Array, "part slot *batch"]
-    made: Float[Array, "part slot *batch"]
+    claim_time: Float[Array, "part slot *batch"]
     start: Float[Array, "part slot *batch"]
     needed: Int[Array, "slot *batch"]
 
@@ -63,7 +63,7 @@ class Bids(NamedTuple):
         self,
         slot: Int[Array, "1 *batch"],
         bid: Float[Array, "part *batch"],
-        made: Float[Array, "part *batch"],
+        claim_time: Float[Array, "part *batch"],
         start: Float[Array, "part *batch"],
     ) -> "Bids":
         """Return the state with new claims on the parts of one request.
@@ -72,7 +72,7 @@ class Bids(NamedTuple):
         ----------
         slot : array of int32, shape `[1, *batch]`
             Slot of the request.
-        bid, made, start : array of float32, shape `[part, *batch]`
+        bid, claim_time, start : array of float32, shape `[part, *batch]`
             Bid, time and start of the access of each claim, as in the fields of the state.
 
         Returns
@@ -81,13 +81,13 @@ class Bids(NamedTuple):
             The new state.
         """
         at = (row_index(self.needed.shape[0], self.needed) == slot)[None]
-        fields = ((bid, self.bid), (made, self.made), (start, self.start))
+        fields = ((bid, self.bid), (claim_time, self.claim_time), (start, self.start))
         return Bids(*(jnp.where(at, new[:, None], old) for new, old in fields), needed=self.needed)
 
     def forgotten(self, which: Bool[Array, "#part slot *batch"]) -> "Bids":
         """Return the state without the claims that are marked in `which`, `[part, slot, *batch]`."""
-        bid, made, start = (jnp.where(which, jnp.inf, field) for field in (self.bid, self.made, self.start))
-        return Bids(bid, made, start, self.needed)
+        bid, claim_time, start = (jnp.where(which, jnp.inf, field) for field in (self.bid, self.claim_time, self.start))
+        return Bids(bid, claim_time, start, self.needed)
 
 
 class PreselectionBids(AbstractArbitration):
@@ -160,38 +160,38 @@ class PreselectionBids(AbstractArbitration):
         return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.batch), jnp.int32))
 
     def on_admitted(self, private: Bids, event: RequestAdmitted) -> Bids:
-        into, needed = event.into, event.placement.needed_of(event.location)
+        into, needed = event.slot_mask, event.placement.needed_of(event.location)
         return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
     def choosable_from(self, private: Bids, sent, receiving, part):
         # A claim that arrives at this instant is too late, even if its time is rounded down.
-        received = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
+        received = [(claim_time + self.latency < -INSTANT).astype(jnp.int32) for claim_time in private.claim_time]
         return jnp.where(sum(received[1:], start=received[0]) >= private.needed, jnp.inf, sent)
 
     def claim(self, private: Bids, claim: Bid) -> tuple[Decision, Bids]:
         bids = tuple(_of_slot(field, claim.slot) for field in private[:3])
-        claimed, made, start = bids
+        claimed, claim_time, start = bids
         needed = pick(private.needed, claim.slot)
         part = row_index(claimed.shape[0], claimed)
         better = better_bid(claimed, part, claim.access_time, claim.part)
-        arrives = made + self.latency
+        arrives = claim_time + self.latency
         received = better & (arrives <= claim.start + INSTANT)
-        kept = claim.made & (count(received) < needed)
+        granted = claim.valid & (count(received) < needed)
         worst, gives_up = self._displaced(claimed, start, ~better, needed)
-        gives_up = gives_up & kept
+        gives_up = gives_up & granted
         # Drives that have received a claim are not notified when the claim is given up.
         start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
-        own = (part == claim.part) & claim.made
+        own = (part == claim.part) & claim.valid
         bid = jnp.where(own, claim.access_time, claimed)
-        start = jnp.where(own, jnp.where(kept, claim.start, -jnp.inf), start)
-        after = private.with_claims(claim.slot, bid, jnp.where(own, 0.0, made), start)
+        start = jnp.where(own, jnp.where(granted, claim.start, -jnp.inf), start)
+        after = private.with_claims(claim.slot, bid, jnp.where(own, 0.0, claim_time), start)
         # Arrival of the better claim that makes the drive give up the part: the `needed`th to arrive.
         enough = jnp.maximum(nth_least(jnp.where(received, arrives, jnp.inf), needed), 0.0)
         ends = jnp.where(jnp.isfinite(start), start + bid, jnp.inf)
         others = count(jnp.isfinite(claimed))
-        contested = claim.made & (others >= needed)
+        contested = claim.valid & (others >= needed)
         return Decision(
-            kept=kept,
+            granted=granted,
             retry=jnp.where(jnp.isfinite(enough), enough, 0.0),
             withdrawn=bit(claim.part),
             contested=contested,
@@ -235,7 +235,7 @@ class PreselectionBids(AbstractArbitration):
         return jnp.zeros_like(waiting)
 
     def elapse(self, private: Bids, time) -> Bids:
-        return private._replace(made=private.made - time[None], start=private.start - time[None])
+        return private._replace(claim_time=private.claim_time - time[None], start=private.start - time[None])
 
 
 def _of_slot(field: Float[Array, "part slot *batch"], slot: Int[Array, "1 *batch"]) -> Float[Array, "part *batch"]:

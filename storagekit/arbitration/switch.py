@@ -62,7 +62,7 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
 
     def claim(self, private, claim):
         found = [
-            one.claim(state, claim._replace(made=claim.made & (self.index == number)))
+            one.claim(state, claim._replace(valid=claim.valid & (self.index == number)))
             for number, (one, state) in enumerate(self.each(private))
         ]
         decisions, states = zip(*found, strict=True)

@@ -2,8 +2,8 @@
 
 from storagekit.cache.base import AbstractCache as AbstractCache
 from storagekit.cache.base import LookUp as LookUp
+from storagekit.cache.base import LookUpQuery as LookUpQuery
 from storagekit.cache.base import NoCache as NoCache
-from storagekit.cache.base import Sought as Sought
 from storagekit.cache.bricks import BrickLRU as BrickLRU
 from storagekit.cache.bricks import blocks_held as blocks_held
 from storagekit.cache.lru import LRU as LRU

@@ -15,7 +15,7 @@ from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
 
-class Sought(NamedTuple):
+class LookUpQuery(NamedTuple):
     """Bricks whose memory may contain the data of the request that enters.
 
     Parameters
@@ -64,7 +64,7 @@ class AbstractCache(Component):
 
     @abstractmethod
     def look_up(
-        self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], sought: Sought
+        self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], query: LookUpQuery
     ) -> tuple[LookUp, Any]:
         """Look up a request that enters the system.
 
@@ -76,7 +76,7 @@ class AbstractCache(Component):
             One request for each run, arrays `[1, *batch]`.
         entering : bool array, `[1, *batch]`
             Whether a request enters. If it is false, nothing hits and nothing changes.
-        sought : Sought
+        query : LookUpQuery
             The bricks at which the request may find its data.
 
         Returns
@@ -117,5 +117,5 @@ class NoCache(AbstractCache):
     def __check_init__(self):
         SPAN.each("cache hit time", self.hit_time)
 
-    def look_up(self, private, request, entering, sought):
+    def look_up(self, private, request, entering, query):
         return LookUp(jnp.zeros_like(entering), jnp.zeros(entering.shape, jnp.int32)), None

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.cache.base import AbstractCache, LookUp, Sought
+from storagekit.cache.base import AbstractCache, LookUp, LookUpQuery
 from storagekit.cache.sets import (
     BLOCK,
     BLOCKS,
@@ -215,28 +215,29 @@ class BrickLRU(AbstractCache):
         central = self.central != 0
         return CacheSets(jnp.where(central, sum(blocks), own), jnp.where(central, 0, first))
 
-    def look_up(self, private: CacheContents, request: Requests, entering: Bool[Array, "1 *batch"], sought: Sought):
+    def look_up(self, private: CacheContents, request: Requests, entering: Bool[Array, "1 *batch"], query: LookUpQuery):
         """Look up a read at its target bricks, or store a write in memory.
 
         The data of a write is stored at the brick that keeps it, and dropped from the other bricks.
         """
         first, count = blocks_of(request, self.sectors)
-        none = jnp.zeros_like(sought.targets)
-        keeper = self._keeper(request, sought)
-        every = sought.placement.parts_of(sought.location) | none
+        none = jnp.zeros_like(query.targets)
+        keeper = self._keeper(request, query)
+        every = query.placement.parts_of(query.location) | none
         reads, writes = entering & request.read, entering & ~request.read
-        wanted = jnp.where(reads, sought.targets, none)
+        wanted = jnp.where(reads, query.targets, none)
         kept = jnp.where(writes, bit(keeper), none)
         dropped = jnp.where(writes, every & ~bit(keeper), none)
-        held, table = self._visit(private, first, count, sought, wanted, kept, dropped)
-        here = (self.central != 0) | (held & bit(sought.receiving) != 0)
-        part = jnp.where(here, sought.receiving, index_of(held))
+        held, table = self._visit(private, first, count, query, wanted, kept, dropped)
+        here = (self.central != 0) | (held & bit(query.receiving) != 0)
+        part = jnp.where(here, query.receiving, index_of(held))
         return LookUp(reads & (held != 0), part), private._replace(table=table)
 
     def on_admitted(self, private: CacheContents, event: RequestAdmitted) -> CacheContents:
         first, count = blocks_of(event.request, self.sectors)
         return private._replace(
-            first=jnp.where(event.into, first, private.first), count=jnp.where(event.into, count, private.count)
+            first=jnp.where(event.slot_mask, first, private.first),
+            count=jnp.where(event.slot_mask, count, private.count),
         )
 
     def same_data(self, private: CacheContents, request: Requests):
@@ -250,25 +251,25 @@ class BrickLRU(AbstractCache):
         served = bit(event.part)
         none = jnp.zeros_like(served)
         every = event.placement.parts_of(event.location)
-        made = event.kept & event.read
+        made = event.started & event.read
         kept = jnp.where(made, served, none)
         dropped = jnp.where(made, every & ~served, none)
         first, count = pick(private.first, event.slot), pick(private.count, event.slot)
-        sought = Sought(event.placement, served, event.part, event.location)
-        _, table = self._visit(private, first, count, sought, none, kept, dropped)
+        query = LookUpQuery(event.placement, served, event.part, event.location)
+        _, table = self._visit(private, first, count, query, none, kept, dropped)
         return private._replace(table=table)
 
     def on_brick_stopped(self, private: CacheContents, event: BrickStopped) -> CacheContents:
         assert private.lost is not None
         return private._replace(lost=private.lost + event.bricks)
 
-    def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *batch"]:
+    def _keeper(self, request: Requests, query: LookUpQuery) -> Int[Array, "1 *batch"]:
         """Return the part whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
-        hashed = (request.address_hash % jnp.asarray(sought.placement.parts).astype(jnp.uint32)).astype(jnp.int32)
-        return jnp.where(sought.targets & bit(hashed) != 0, hashed, index_of(sought.targets))
+        hashed = (request.address_hash % jnp.asarray(query.placement.parts).astype(jnp.uint32)).astype(jnp.int32)
+        return jnp.where(query.targets & bit(hashed) != 0, hashed, index_of(query.targets))
 
     def _visit(
-        self, private: CacheContents, first, count, sought: Sought, wanted, kept, dropped
+        self, private: CacheContents, first, count, query: LookUpQuery, wanted, kept, dropped
     ) -> tuple[UInt32[Array, "1 *batch"], Int[Array, "row *batch"]]:
         """Apply the operations of a request to its blocks, in the memory of every brick with a part of the request.
 
@@ -285,7 +286,7 @@ class BrickLRU(AbstractCache):
         wanted, kept = at_one(wanted), at_one(kept)
         dropped = jnp.where(central, jnp.uint32(0), dropped)
         count = jnp.where(wanted | kept | dropped != 0, count, 0)
-        visit = _Visit(self, sought.placement, sought.location, private.lost, first, count, wanted, kept, dropped)
+        visit = _Visit(self, query.placement, query.location, private.lost, first, count, wanted, kept, dropped)
         if private.table.ndim == 1:
             return visit.of(private.table, partial(touched, self.ways))
         return jax.lax.platform_dependent(private.table, visit, cpu=_run_by_run, default=_together)

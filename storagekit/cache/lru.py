@@ -112,7 +112,7 @@ class LRU(AbstractCache):
     def init(self, sizes: StateSizes) -> Int[Array, "row *batch"]:
         return jnp.full((self.sets * self.ways, *sizes.batch), EMPTY, int)
 
-    def look_up(self, private, request: Requests, entering: Bool[Array, "1 *batch"], sought):
+    def look_up(self, private, request: Requests, entering: Bool[Array, "1 *batch"], query):
         first, count = blocks_of(request, self.sectors)
         # Runs without memory skip the look-up, so that a batch of such runs takes no time for it.
         looks = entering & (self.capacity >= self.block)

@@ -68,7 +68,7 @@ class RecordedLRU(AbstractCache):
         check_capacity(self.capacity)
         check_hit_time(self.hit_time)
 
-    def look_up(self, private, request: Requests, entering: Bool[Array, "1 *batch"], sought):
+    def look_up(self, private, request: Requests, entering: Bool[Array, "1 *batch"], query):
         needed = jnp.take(self.distances, request.number, mode="clip")
         held = jnp.floor(self.capacity / (self.sectors * units.SECTOR)).astype(jnp.int32)
         return LookUp(entering & request.read & (needed <= held), jnp.zeros(entering.shape, jnp.int32)), private

@@ -398,8 +398,8 @@ def _through_buffer(
 ) -> Float[Array, "request *batch"]:
     """Return the service time of each request, in seconds."""
 
-    def serve_next(state: tuple[BufferMemory, Array], asked: tuple[BufferRequest, Array]):
-        (memory, angle), (request, pause) = state, asked
+    def serve_next(state: tuple[BufferMemory, Array], inputs: tuple[BufferRequest, Array]):
+        (memory, angle), (request, pause) = state, inputs
         request, pause = jax.tree.map(lambda column: jnp.broadcast_to(column, (1, *batch)), (request, pause))
         taken, memory = serve(segments, memory, angle, request)
         # Separate terms: the rounded sum would lose the fraction of a turn after a long pause.

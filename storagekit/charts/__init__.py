@@ -1,8 +1,8 @@
 """Altair charts from Datasets. The package imports neither JAX nor the engine."""
 
+from storagekit.charts.live import AnswerText as AnswerText
 from storagekit.charts.live import ChoiceControl as ChoiceControl
 from storagekit.charts.live import Dashboard as Dashboard
-from storagekit.charts.live import Said as Said
 from storagekit.charts.live import Slider as Slider
 from storagekit.charts.live import StepsControl as StepsControl
 from storagekit.charts.live import Template as Template

@@ -30,11 +30,11 @@ def export(
     """
     from storagekit import lab
 
-    asked, path = lab.page(page), out or Path(f"{page}.html")
+    chosen, path = lab.page(page), out or Path(f"{page}.html")
     if not path.parent.is_dir():
         raise InputError(f"folder {str(path.parent)!r}: no such folder; create it, or give another file")
     if path.is_dir() or not path.name:
         raise InputError(f"file {str(path)!r}: this is a folder; give a file, for example {path / (page + '.html')}")
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"folder {str(path.parent)!r}: not writable; give a file in another folder")
-    print(f"{asked.title}: {lab.export(page, path)}")
+    print(f"{chosen.title}: {lab.export(page, path)}")

@@ -198,7 +198,9 @@ def schemes(
     racks: Racks = None,
     tolerate_nodes: TolerateNodes = 0,
     tolerate_racks: TolerateRacks = 0,
-    goal: Annotated[str | None, typer.Option(help="Goal: throughput, mean, p95, p99, cost or capacity.")] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="Objective: throughput, mean, p95, p99, cost or capacity.")
+    ] = None,
     tolerate: Annotated[int, typer.Option(help="Number of disk failures that the scheme must tolerate.")] = 0,
     mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time, ms.")] = None,
     p99_ms: Annotated[float | None, typer.Option(help="Limit of the 99th percentile of the response time, ms.")] = None,
@@ -241,7 +243,7 @@ def _ranked(given: SimpleNamespace):
     """Return the ranking of the schemes. given: the options of the command."""
     from storagekit.drive import SSD
     from storagekit.plan import RLOOK, RSATF
-    from storagekit.plan import schemes as ask
+    from storagekit.plan import schemes as rank_schemes
     from storagekit.plan.families import default_families
     from storagekit.plan.objective import OBJECTIVES
 
@@ -250,7 +252,7 @@ def _ranked(given: SimpleNamespace):
     if isinstance(model, SSD):
         _require_possible(given)
     families = [*default_families(model, given.tolerate, not given.no_full_stripes), *others]
-    return ask(
+    return rank_schemes(
         model,
         given.disks,
         data=given.data_tb * _TB,
@@ -266,7 +268,7 @@ def _ranked(given: SimpleNamespace):
         tolerate_nodes=given.tolerate_nodes,
         tolerate_racks=given.tolerate_racks,
         cache=None if given.ssd_cache is None else ssd_cache_of(given.ssd_cache),
-        goal=_named("goal", given.goal, OBJECTIVES),
+        objective=_named("objective", given.objective, OBJECTIVES),
         tolerate=given.tolerate,
         mean=None if given.mean_ms is None else given.mean_ms * _MS,
         p99=None if given.p99_ms is None else given.p99_ms * _MS,

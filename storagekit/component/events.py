@@ -80,7 +80,7 @@ class RequestAdmitted(NamedTuple):
 
     Parameters
     ----------
-    into : array of bool, shape `[slot, *batch]`
+    slot_mask : array of bool, shape `[slot, *batch]`
         Mask of the slot of the request; true only where `admitted` is true.
     admitted : array of bool, shape `[1, *batch]`
         Whether a request enters.
@@ -99,7 +99,7 @@ class RequestAdmitted(NamedTuple):
         Time at which the bricks have received the request, seconds from now.
     """
 
-    into: Bool[Array, "slot *batch"]
+    slot_mask: Bool[Array, "slot *batch"]
     admitted: Bool[Array, "1 *batch"]
     request: Requests
     placement: AbstractPlacement
@@ -110,7 +110,7 @@ class RequestAdmitted(NamedTuple):
 
 
 class AccessStarted(NamedTuple):
-    """A drive starts to serve one part of the request in `slot`. Valid only where `kept` is true.
+    """A drive starts to serve one part of the request in `slot`. Valid only where `started` is true.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ class AccessStarted(NamedTuple):
         The placement.
     read : array of bool, shape `[1, *batch]`
         Whether the request is a read.
-    kept : array of bool, shape `[1, *batch]`
+    started : array of bool, shape `[1, *batch]`
         Whether a drive starts to serve a part.
-    drive : array of bool, shape `[drive, *batch]`
+    drive_mask : array of bool, shape `[drive, *batch]`
         Mask of the drive.
     distance : array of int32, shape `[1, *batch]`
         Number of cylinders that the arm of the drive moves; negative in the direction of lower cylinder numbers.
@@ -142,21 +142,21 @@ class AccessStarted(NamedTuple):
     location: Any
     placement: AbstractPlacement
     read: Bool[Array, "1 *batch"]
-    kept: Bool[Array, "1 *batch"]
-    drive: Bool[Array, "drive *batch"]
+    started: Bool[Array, "1 *batch"]
+    drive_mask: Bool[Array, "drive *batch"]
     distance: Int[Array, "1 *batch"]
     given_up: UInt32[Array, "1 *batch"]
     delayed: Int[Array, "1 *batch"] | None = None
 
 
 class AccessEnded(NamedTuple):
-    """An access of drive `which` ends. Valid only where `made` is true.
+    """An access of `drive` ends. Valid only where `ended` is true.
 
     The fields from `brick` on are valid only where `awaited` is true.
 
     Parameters
     ----------
-    which : array of int32, shape `[1, *batch]`
+    drive : array of int32, shape `[1, *batch]`
         The drive.
     slot : array of int32, shape `[1, *batch]`
         Slot of the request. It has no meaning for a delayed write.
@@ -168,7 +168,7 @@ class AccessEnded(NamedTuple):
         Arrival time of the request, seconds from now, valid where `written` is true.
     placement : AbstractPlacement
         The placement.
-    made : array of bool, shape `[1, *batch]`
+    ended : array of bool, shape `[1, *batch]`
         Whether an access ends.
     written : array of bool, shape `[1, *batch]`
         Whether the access is a write whose request is still in `slot`.
@@ -185,14 +185,14 @@ class AccessEnded(NamedTuple):
         Time in seconds since the request was sent.
     """
 
-    which: Int[Array, "1 *batch"]
+    drive: Int[Array, "1 *batch"]
     slot: Int[Array, "1 *batch"]
     number: Int[Array, "1 *batch"]
     replica: Int[Array, "1 *batch"]
     location: Any
     arrival_time: Float[Array, "1 *batch"]
     placement: AbstractPlacement
-    made: Bool[Array, "1 *batch"]
+    ended: Bool[Array, "1 *batch"]
     written: Bool[Array, "1 *batch"]
     awaited: Bool[Array, "1 *batch"]
     brick: Int[Array, "1 *batch"]

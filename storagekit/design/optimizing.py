@@ -226,7 +226,7 @@ def _answer(problem: Problem, best: Compared, relaxed: NDArray) -> Optimum:
         name, index, _, limit = list(problem.rows())[int(np.argmax(problem.excess(measures)))]
         reached = f"{name} {measures[index]:.8g}, limit {limit:.8g}"
         raise InputError(f"no compared point meets the constraints: the nearest has {reached}, at {where}; relax one")
-    asked = {"objective": evaluation.measures[0], "maximize": int(problem.sign < 0), "bounds": str(problem.space.ends)}
+    facts = {"objective": evaluation.measures[0], "maximize": int(problem.sign < 0), "bounds": str(problem.space.ends)}
     size = abs(other[0])
     return Optimum(
         values=found,
@@ -239,5 +239,5 @@ def _answer(problem: Problem, best: Compared, relaxed: NDArray) -> Optimum:
         proved=best.every and bool(problem.space.whole.all()),
         converged=best.found.converged,
         evaluations=len(evaluation.known),
-        attributes=evaluation.attributes | asked | evaluation.further(best.found.point),
+        attributes=evaluation.attributes | facts | evaluation.further(best.found.point),
     )

@@ -151,7 +151,7 @@ class ARS(AsManyAsNeeded):
     def sends_more(self):
         return self.extra > 0
 
-    def again(self, alive, targets):
+    def retry_targets(self, alive, targets):
         # A second attempt is sent to the remaining nodes, and to all nodes that are up if none remains (section 4.5).
         rest = alive & ~targets
         return jnp.where(rest != 0, rest, alive)
@@ -191,7 +191,7 @@ class ARS(AsManyAsNeeded):
             return private
         request = event.request
         client = self._view_of(request.client)
-        return private._replace(silence=private.silence.entered(event.into, request.number, client))
+        return private._replace(silence=private.silence.entered(event.slot_mask, request.number, client))
 
     def on_access_ended(self, private: Clients, event: AccessEnded):
         nodes = private.observed.metric.shape[0] // (OPERATIONS * self.clients)

@@ -33,7 +33,7 @@ class View(NamedTuple):
         Location of the request in each slot.
     busy : array of bool, shape `[drive, *batch]`
         Mask of the drives that have an access planned or in progress.
-    falls_free : array of float32, shape `[drive, *batch]`
+    time_until_idle : array of float32, shape `[drive, *batch]`
         Time in seconds until the access of each drive ends; 0 if the drive has no access.
     free : array of bool, shape `[drive, *batch]`
         Mask of the idle drives.
@@ -58,7 +58,7 @@ class View(NamedTuple):
     waiting: UInt32[Array, "slot *batch"]
     locations: Any
     busy: Bool[Array, "drive *batch"]
-    falls_free: Float[Array, "drive *batch"]
+    time_until_idle: Float[Array, "drive *batch"]
     free: Bool[Array, "drive *batch"]
     location: Any
     placement: AbstractPlacement
@@ -181,7 +181,9 @@ class SurplusParts(eqx.Module):
 class Retries(eqx.Module):
     """Reads that clients send again while bricks are down."""
 
-    def entrance(self, routed: UInt32[Array, "1 *batch"], receiving: Int[Array, "1 *batch"]) -> Int[Array, "1 *batch"]:
+    def entry_part(
+        self, routed: UInt32[Array, "1 *batch"], receiving: Int[Array, "1 *batch"]
+    ) -> Int[Array, "1 *batch"]:
         """Return the part at whose brick a read enters the system.
 
         Parameters
@@ -198,7 +200,7 @@ class Retries(eqx.Module):
         """
         return receiving
 
-    def awaited(
+    def awaited_parts(
         self, routed: UInt32[Array, "1 *batch"], receiving: Int[Array, "1 *batch"]
     ) -> UInt32[Array, "1 *batch"]:
         """Return the parts whose bricks must be up, because a client waits for them at the first attempt of a read.
@@ -215,9 +217,9 @@ class Retries(eqx.Module):
         array of uint32, shape `[1, *batch]`
             Mask of the parts; by default the part at whose brick the read enters.
         """
-        return bit(self.entrance(routed, receiving))
+        return bit(self.entry_part(routed, receiving))
 
-    def fails(
+    def times_out(
         self,
         routed: UInt32[Array, "1 *batch"],
         receiving: Int[Array, "1 *batch"],
@@ -244,9 +246,9 @@ class Retries(eqx.Module):
         array of bool, shape `[1, *batch]`
             True if the read is sent again.
         """
-        return ~bit_is_set(alive, self.entrance(routed, receiving))
+        return ~bit_is_set(alive, self.entry_part(routed, receiving))
 
-    def again(self, alive: UInt32[Array, "*row"], targets: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
+    def retry_targets(self, alive: UInt32[Array, "*row"], targets: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
         """Return the parts to which a client sends a read at its second attempt.
 
         By default these are all parts whose bricks are up.
@@ -310,14 +312,14 @@ class AsManyAsNeeded(AbstractDispatch):
     def sends_more(self):
         return False
 
-    def entrance(self, routed, receiving):
+    def entry_part(self, routed, receiving):
         return index_of(routed)
 
-    def awaited(self, routed, receiving):
+    def awaited_parts(self, routed, receiving):
         return routed
 
-    def fails(self, routed, receiving, alive, needed):
+    def times_out(self, routed, receiving, alive, needed):
         return jax.lax.population_count(routed & alive).astype(jnp.int32) < needed
 
-    def again(self, alive, targets):
+    def retry_targets(self, alive, targets):
         return lowest(alive)

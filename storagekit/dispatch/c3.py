@@ -78,14 +78,14 @@ class Ended(NamedTuple):
         Row of the client and the brick in `Means`.
     service, response : array of float32, shape `[1, *batch]`
         Service time and response time, seconds.
-    made : array of bool, shape `[1, *batch]`
+    valid : array of bool, shape `[1, *batch]`
         Whether there is a response.
     """
 
     row: Int[Array, "1 *batch"]
     service: Float[Array, "1 *batch"]
     response: Float[Array, "1 *batch"]
-    made: Bool[Array, "1 *batch"]
+    valid: Bool[Array, "1 *batch"]
 
 
 class Ranking(NamedTuple):
@@ -241,7 +241,7 @@ class C3(AsManyAsNeeded):
         return response - service + estimate**EXPONENT * service
 
     def on_admitted(self, private: Ranking, event: RequestAdmitted):
-        sent, into, request = private.outstanding, event.into, event.request
+        sent, into, request = private.outstanding, event.slot_mask, event.request
         part = event.placement.part_on(row_index(private.waiting.shape[0], private.waiting), event.location)
         # a read also waits for a brick that is down; a read from memory waits for no brick
         parts = event.targets | jnp.where(request.read & (event.targets != 0), sent.routed, jnp.uint32(0))
@@ -257,18 +257,18 @@ class C3(AsManyAsNeeded):
     def on_access_ended(self, private: Ranking, event: AccessEnded):
         sent, bricks = private.outstanding, private.means.queue.shape[0] // self.clients
         row = pick(sent.client, event.slot) * bricks + event.brick
-        part = event.placement.part_on(event.which, event.location)
+        part = event.placement.part_on(event.drive, event.location)
         its = (row_index(sent.parts.shape[0], sent.parts) == event.slot) & event.awaited
         return private._replace(
             outstanding=sent._replace(parts=jnp.where(its, sent.parts & ~bit(part), sent.parts)),
-            ended=Ended(row, pick(private.busy, event.which), event.elapsed, event.awaited),
+            ended=Ended(row, pick(private.busy, event.drive), event.elapsed, event.awaited),
         )
 
     def on_access_started(self, private: Ranking, event: AccessStarted):
-        # Every event reports the end of an access, or that none ended (`made`), before the next access of the drive.
+        # Every event reports the end of an access, or that none ended (`ended`), before the next access of the drive.
         bricks = private.means.queue.shape[0] // self.clients
         drive = row_index(private.waiting.shape[0], private.waiting)
-        queued = event.drive if event.delayed is None else event.drive & (event.delayed < 0)
+        queued = event.drive_mask if event.delayed is None else event.drive_mask & (event.delayed < 0)
         waiting = jnp.maximum(private.waiting - queued, 0)
         ended = private.ended
         at_brick = event.placement.brick_of(drive) == ended.row % bricks
@@ -276,7 +276,7 @@ class C3(AsManyAsNeeded):
         return private._replace(
             means=self._measured(private.means, ended, queue.astype(jnp.float32)),
             waiting=waiting,
-            busy=jnp.where(event.drive, 0.0, private.busy),
+            busy=jnp.where(event.drive_mask, 0.0, private.busy),
         )
 
     def on_completed(self, private: Ranking, event: RequestCompleted):
@@ -294,6 +294,6 @@ class C3(AsManyAsNeeded):
         weight = jnp.where(old.response > 0, self.weight, 1.0)
 
         def averaged(values, before, new):
-            return put(values, ended.row, jnp.where(ended.made, weight * new + (1 - weight) * before, before))
+            return put(values, ended.row, jnp.where(ended.valid, weight * new + (1 - weight) * before, before))
 
         return Means(*map(averaged, means, old, (queue, ended.service, ended.response)))

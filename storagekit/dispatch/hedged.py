@@ -64,12 +64,12 @@ class Hedged(AbstractDispatch):
         return bit(first) | bit((first + 1) % view.parts), private
 
     def on_admitted(self, private: Int[Array, "slot *batch"], event: RequestAdmitted):
-        return jnp.where(event.into, self._first(event.request, jnp.asarray(event.placement.parts)), private)
+        return jnp.where(event.slot_mask, self._first(event.request, jnp.asarray(event.placement.parts)), private)
 
     def sending_time(self, private, sent, part):
         return sent + jnp.where((part == private) | (private < 0), 0.0, self.delay)
 
-    def entrance(self, routed, receiving):
+    def entry_part(self, routed, receiving):
         return index_of(routed)
 
     def on_brick_stopped(self, private, event: BrickStopped):

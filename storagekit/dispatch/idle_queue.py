@@ -121,20 +121,20 @@ class JoinIdleQueue(AsManyAsNeeded):
         return private._replace(listed=private.listed & ~(bit_is_set(event.targets, part) & event.admitted))
 
     def on_access_started(self, private: IdleQueues, event: AccessStarted):
-        return private._replace(listed=private.listed & ~event.drive)
+        return private._replace(listed=private.listed & ~event.drive_mask)
 
     def on_access_ended(self, private: IdleQueues, event: AccessEnded):
         # A drive with further requests starts its next access before another request enters, and so leaves again.
         drives = private.listed.shape[0]
         row = row_index(drives, private.listed)
-        lot = lots(scramble(scramble(private.word + 2) + scramble(event.which)), drives)
+        lot = lots(scramble(scramble(private.word + 2) + scramble(event.drive)), drives)
         candidates = lowest_lots(jnp.where(row < self.dispatchers, lot, jnp.inf), self.choices)
         queue = shortest(candidates, partial(self._length, private))
-        joins = (row == event.which) & event.made
+        joins = (row == event.drive) & event.ended
         return private._replace(
             listed=private.listed | joins,
             queue=jnp.where(joins, queue, private.queue),
-            later=jnp.where(joins, 0, private.later + event.made),
+            later=jnp.where(joins, 0, private.later + event.ended),
         )
 
     def on_brick_stopped(self, private: IdleQueues, event: BrickStopped):

@@ -158,5 +158,5 @@ class Central(AsManyAsNeeded):
         queued = view.queued(drive)
         if not self.exact:
             return (queued + pick(view.busy, drive) + 1) * mean
-        later = pick(view.falls_free, drive) + (queued + 1) * mean
+        later = pick(view.time_until_idle, drive) + (queued + 1) * mean
         return jnp.where(pick(view.free, drive), view.access_time(drive), later)

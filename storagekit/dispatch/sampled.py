@@ -170,10 +170,10 @@ class Redundant(AbstractDispatch):
     def withdraws(self):
         return not self.finishing
 
-    def entrance(self, routed, receiving):
+    def entry_part(self, routed, receiving):
         return index_of(routed)
 
-    def again(self, alive, targets):
+    def retry_targets(self, alive, targets):
         chosen = jnp.zeros_like(alive)
         for _ in range(self.choices):
             chosen = chosen | lowest(alive & ~chosen)

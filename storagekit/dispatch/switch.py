@@ -59,14 +59,14 @@ class DispatchSwitch(Switch, AbstractDispatch):
     def sending_time(self, private, sent, part):
         return self.decided(one.sending_time(state, sent, part) for one, state in self.each(private))
 
-    def entrance(self, routed, receiving):
-        return self.decided(one.entrance(routed, receiving) for one in self.components)
+    def entry_part(self, routed, receiving):
+        return self.decided(one.entry_part(routed, receiving) for one in self.components)
 
-    def awaited(self, routed, receiving):
-        return self.decided(one.awaited(routed, receiving) for one in self.components)
+    def awaited_parts(self, routed, receiving):
+        return self.decided(one.awaited_parts(routed, receiving) for one in self.components)
 
-    def fails(self, routed, receiving, alive, needed):
-        return self.decided(one.fails(routed, receiving, alive, needed) for one in self.components)
+    def times_out(self, routed, receiving, alive, needed):
+        return self.decided(one.times_out(routed, receiving, alive, needed) for one in self.components)
 
-    def again(self, alive, targets):
-        return self.decided(one.again(alive, targets) for one in self.components)
+    def retry_targets(self, alive, targets):
+        return self.decided(one.retry_targets(alive, targets) for one in self.components)

@@ -282,27 +282,27 @@ def probe(
     -------
     node : array of int32, shape `[1, *batch]`
         The node.
-    tried : array of int32, shape `[1, *batch]`
+    probes : array of int32, shape `[1, *batch]`
         Number of hash functions.
     """
     xp = interval.owner.__array_namespace__()
     wanted = xp.ones(key.shape, dtype=bool) if wanted is None else wanted
     nothing = xp.zeros(key.shape, dtype=xp.int32)
 
-    def searching(node, tried):
-        return wanted & (node == FREE) & (tried < MOST_PROBES)
+    def searching(node, probes):
+        return wanted & (node == FREE) & (probes < MOST_PROBES)
 
     def more(search):
         return xp.any(searching(*search))
 
     def step(search):
-        node, tried = search
-        found = _mapped_at(interval, scramble(key + scramble(tried + start)) >> 8)
-        active = searching(node, tried)
-        return xp.where(active, found, node), tried + active
+        node, probes = search
+        found = _mapped_at(interval, scramble(key + scramble(probes + start)) >> 8)
+        active = searching(node, probes)
+        return xp.where(active, found, node), probes + active
 
-    node, tried = _while(more, step, (nothing + FREE, nothing))
-    return xp.where(wanted & (node == FREE), _first_mapped(interval), node), tried
+    node, probes = _while(more, step, (nothing + FREE, nothing))
+    return xp.where(wanted & (node == FREE), _first_mapped(interval), node), probes
 
 
 def select(

@@ -112,17 +112,17 @@ class AbstractLayout(eqx.Module):
         """
 
     def locate_on(
-        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
+        self, number: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
     ) -> Any:
-        """Return the location of `count` sectors that begin at address `sector` of drive `which`.
+        """Return the location of `count` sectors that begin at address `sector` of drive `number`.
 
         The result is only valid as an argument of `seen` for the same drive. Addresses may extend to the end of this
         drive. For drives of several kinds, the result has fewer fields than the result of `locate`.
         """
         return self.locate(sector, count)
 
-    def capacity_of(self, which: int) -> int:
-        """Return the number of sectors of drive `which`.
+    def capacity_of(self, number: int) -> int:
+        """Return the number of sectors of drive `number`.
 
         Raises InputError unless the capacity is a single number that is known before compilation.
         """
@@ -217,8 +217,8 @@ class AbstractBuffer(eqx.Module):
         """Return the state `time` seconds later."""
 
     @abstractmethod
-    def of(self, private: Any, which: Int[Array, "1 *batch"]) -> Any:
-        """Return the present buffer state of drive `which`. The other methods receive it as the argument `own`."""
+    def of(self, private: Any, number: Int[Array, "1 *batch"]) -> Any:
+        """Return the present buffer state of drive `number`. The other methods receive it as the argument `own`."""
 
     @abstractmethod
     def seen(self, own: Any, mechanics: AbstractMechanics) -> AbstractMechanics:
@@ -282,7 +282,7 @@ class NoBuffer(AbstractBuffer):
     def elapse(self, private, time):
         return None
 
-    def of(self, private, which):
+    def of(self, private, number):
         return None
 
     def seen(self, own, mechanics):
@@ -335,19 +335,19 @@ class AbstractDrive(AbstractLayout, SystemPart):
             )
 
     @abstractmethod
-    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
-        """Return the mechanics of a brick. which: number of the brick, for each run (`[1, *batch]`) or each row."""
+    def mechanics_of(self, number: Int[AnyArray, "*#row"]) -> AbstractMechanics:
+        """Return the mechanics of a brick. number: number of the brick, for each run (`[1, *batch]`) or each row."""
 
     @abstractmethod
-    def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:
-        """Return the location on the drive of brick `which`, given the result of `locate` or `locate_on`."""
+    def seen(self, target: Any, number: Int[AnyArray, "*#row"]) -> Target:
+        """Return the location on the drive of brick `number`, given the result of `locate` or `locate_on`."""
 
 
 class OneKind(AbstractDrive, AbstractMechanics):
     """Drives of one kind: layout and mechanics in one object."""
 
-    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
+    def mechanics_of(self, number: Int[AnyArray, "*#row"]) -> AbstractMechanics:
         return self
 
-    def seen(self, target: Target, which: Int[AnyArray, "*#row"]) -> Target:
+    def seen(self, target: Target, number: Int[AnyArray, "*#row"]) -> Target:
         return target

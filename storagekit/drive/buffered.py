@@ -91,10 +91,10 @@ class Buffered(AbstractDrive):
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
         return self.drive.locate(sector, count)._replace(sector=sector, count=count)
 
-    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
+    def mechanics_of(self, number: Int[AnyArray, "*#row"]) -> AbstractMechanics:
         return self.drive
 
-    def seen(self, target: Target, which: Int[AnyArray, "*#row"]) -> Target:
+    def seen(self, target: Target, number: Int[AnyArray, "*#row"]) -> Target:
         return target
 
 
@@ -134,11 +134,11 @@ class SegmentBuffer(AbstractBuffer):
     def elapse(self, private: BufferMemory, time: Float[Array, "1 *batch"]) -> BufferMemory:
         return private.elapse(time[None])
 
-    def of(self, private: BufferMemory, which: Int[Array, "1 *batch"]) -> ReadAheadStop:
+    def of(self, private: BufferMemory, number: Int[Array, "1 *batch"]) -> ReadAheadStop:
         def own(leaf: Shaped[Array, "segment drive *batch"]) -> Shaped[Array, "segment *batch"]:
             # Comparisons are faster than a look-up, which a CPU performs sequentially for the runs of a batch.
             return reduce(
-                lambda found, drive: jnp.where(which == drive, leaf[:, drive], found),
+                lambda found, drive: jnp.where(number == drive, leaf[:, drive], found),
                 range(1, leaf.shape[1]),
                 leaf[:, 0],
             )

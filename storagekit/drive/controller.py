@@ -281,8 +281,8 @@ def controller(facts: dict[str, Any], source: str) -> DriveController:
         unknown = sorted(given.keys() - known.keys(), key=str)
         if unknown:
             raise InputError(f"{where}: field {unknown[0]!r} is unknown; give one of {', '.join(known)}")
-        asked = {name for name, (own, _) in known.items() if own not in kind._field_defaults} | given.keys()
-        values = {known[name][0]: checked(given, name, _rule(*known[name]), where) for name in sorted(asked)}
+        wanted = {name for name, (own, _) in known.items() if own not in kind._field_defaults} | given.keys()
+        values = {known[name][0]: checked(given, name, _rule(*known[name]), where) for name in sorted(wanted)}
         return kind(
             **{
                 name: value * MS if _timed(name, kind.__annotations__[name]) else value

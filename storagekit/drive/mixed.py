@@ -102,40 +102,40 @@ class Mixed(AbstractDrive):
             return start_on_each(drives, sector, count)
         return Locations(tuple(drive.locate(sector, count) for drive in self.drives))
 
-    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "Selected | OfKind":
-        drives, kind = self._mechanical_drives(), self._kind(which)
+    def mechanics_of(self, number: Int[AnyArray, "*#row"]) -> "Selected | OfKind":
+        drives, kind = self._mechanical_drives(), self._kind(number)
         if drives:
             return Selected(drives, kind)
-        return OfKind(tuple(drive.mechanics_of(which) for drive in self.drives), kind)
+        return OfKind(tuple(drive.mechanics_of(number) for drive in self.drives), kind)
 
-    def seen(self, target: Locations | Starts, which: Int[AnyArray, "*#row"]) -> Target:
-        kind = self._kind(which)
+    def seen(self, target: Locations | Starts, number: Int[AnyArray, "*#row"]) -> Target:
+        kind = self._kind(number)
         if isinstance(target, Starts):
             return target_of_kind(self._mechanical_drives(), target, kind)
         pairs = zip(self.drives, target.of_kind, strict=True)
-        found = [drive.seen(there, which) for drive, there in pairs]
+        found = [drive.seen(there, number) for drive, there in pairs]
         if any(one.again is not None for one in found):
             # Drives with sectors of 512 bytes leave this field out; other drives have it.
             found = [one._replace(again=one.angle * 0 if one.again is None else one.again) for one in found]
         return jax.tree.map(lambda *parts: of_kind(kind, parts), *found)
 
     def locate_on(
-        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
+        self, number: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
     ) -> Locations | Starts:
         drives = self._mechanical_drives()
         if drives and not isinstance(sector, np.ndarray | np.integer):
-            return start_on_one(drives, self._kind(which), sector, count)
-        return Locations(tuple(drive.locate_on(which, sector, count) for drive in self.drives))
+            return start_on_one(drives, self._kind(number), sector, count)
+        return Locations(tuple(drive.locate_on(number, sector, count) for drive in self.drives))
 
-    def capacity_of(self, which: int) -> int:
-        if isinstance(self.kinds[which], Tracer):
+    def capacity_of(self, number: int) -> int:
+        if isinstance(self.kinds[number], Tracer):
             raise InputError(
-                f"the kind of drive {which} is unknown during compilation; determine its capacity before compilation"
+                f"the kind of drive {number} is unknown during compilation; determine its capacity before compilation"
             )
-        found = {self.drives[kind].capacity_of(which) for kind in np.ravel(self.kinds[which]).tolist()}
+        found = {self.drives[kind].capacity_of(number) for kind in np.ravel(self.kinds[number]).tolist()}
         if len(found) > 1:
             raise InputError(
-                f"drive {which} has {min(found)} sectors in some runs and {max(found)} in others; use the same drive "
+                f"drive {number} has {min(found)} sectors in some runs and {max(found)} in others; use the same drive "
                 "model in all runs"
             )
         return found.pop()
@@ -149,12 +149,12 @@ class Mixed(AbstractDrive):
         fit = len(drives) == len(self.drives) and self.cylinders << head_bits(drives) <= MOST_WHOLE
         return drives if fit else []
 
-    def _kind(self, which: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
+    def _kind(self, number: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         if all(np.ndim(its) == 0 for its in self.kinds):
-            return jnp.take(jnp.stack(self.kinds), which, mode="clip")
-        batch = np.broadcast_shapes(*(np.shape(its)[1:] for its in self.kinds), np.shape(which)[1:])
+            return jnp.take(jnp.stack(self.kinds), number, mode="clip")
+        batch = np.broadcast_shapes(*(np.shape(its)[1:] for its in self.kinds), np.shape(number)[1:])
         table = jnp.concatenate([jnp.broadcast_to(its, (1, *batch)) for its in self.kinds])
-        return pick(table, jnp.broadcast_to(which, (*which.shape[: which.ndim - len(batch)], *batch)))
+        return pick(table, jnp.broadcast_to(number, (*number.shape[: number.ndim - len(batch)], *batch)))
 
 
 class OfKind(AbstractMechanics):

@@ -81,8 +81,8 @@ def drive_from_sheet(facts: Annotated[dict[str, Any], FACTS], source: str) -> Dr
         raise InputError(f"{where}: field {shown(unknown[0])} is unknown; give one of {', '.join(known)}")
     if sum(name in facts for name in _CAPACITIES) != 1:
         raise InputError(f"{where}: give exactly one of {' and '.join(_CAPACITIES)}")
-    asked = [name for name in known if name in _NEEDED or name in facts]
-    figures = {known[name][0]: checked(facts, name, known[name][2], where) * known[name][1] for name in asked}
+    wanted = [name for name in known if name in _NEEDED or name in facts]
+    figures = {known[name][0]: checked(facts, name, known[name][2], where) * known[name][1] for name in wanted}
     try:
         return Drive.from_datasheet(
             **figures, name=checked(facts, "name", FieldRule(str), where) if "name" in facts else source

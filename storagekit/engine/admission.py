@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.cache import Sought
+from storagekit.cache import LookUpQuery
 from storagekit.component.events import CompletionRule, RequestAdmitted
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import (
@@ -60,7 +60,7 @@ def admit(
     word: UInt32[Array, "1 *batch"],
     arrival: Float[Array, "1 *batch"],
     entry: Float[Array, "1 *batch"],
-    into: Bool[Array, "slot *batch"],
+    slot_mask: Bool[Array, "slot *batch"],
     admitted: Bool[Array, "1 *batch"],
 ) -> tuple[State, Admission]:
     """Admit a request to a slot, send it to the drives that may serve it, and wake these drives if they are idle.
@@ -80,7 +80,7 @@ def admit(
     arrival, entry : array of float32, shape `[1, *batch]`
         Time in seconds until the request arrives, and time in seconds until it enters the system. A request that waits
         for a slot enters later than it arrives.
-    into : array of bool, shape `[slot, *batch]`
+    slot_mask : array of bool, shape `[slot, *batch]`
         Mask of the slot that the request enters; all false in runs where no request enters.
     admitted : array of bool, shape `[1, *batch]`
         Whether a request enters.
@@ -102,8 +102,8 @@ def admit(
         scenario, state, request, part, location, _wanted(scenario, request, location, routed, arrival)
     )
     targets = _targets(scenario, state, request, location, sending, part, usable_at)
-    sought = Sought(placement, sending.routed, sending.receiving, location)
-    found, cache = system.cache.look_up(state.cache, request, admitted, sought)
+    query = LookUpQuery(placement, sending.routed, sending.receiving, location)
+    found, cache = system.cache.look_up(state.cache, request, admitted, query)
     hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
     first = _read_first(scenario, request, location)
     waits = jnp.where(hit, jnp.uint32(0), targets if first is None else jnp.where(first != 0, first, targets))
@@ -115,12 +115,12 @@ def admit(
     woken = drives.idle & bit_is_set(waits if buffered is None else waits | buffered, part) & ~hit & admitted
     when = jnp.minimum(drives.wake, inside)
     state = state._replace(
-        slots=_seated(state.slots, into, request, location, sending, arrival, waits, rule, completion, first),
+        slots=_seated(state.slots, slot_mask, request, location, sending, arrival, waits, rule, completion, first),
         drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),
         dispatch=dispatch,
         cache=cache,
     )
-    entered = RequestAdmitted(into, admitted, request, placement, location, waits, usable, inside)
+    entered = RequestAdmitted(slot_mask, admitted, request, placement, location, waits, usable, inside)
     state = notify(scenario, state, "on_admitted", entered)
     state = issue(scenario, state, bit_is_set(waits, part) & admitted, drives.planned, when=inside)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
@@ -203,7 +203,7 @@ def _completion(
 
 def _seated(
     slots: Slots,
-    into: Bool[Array, "slot *batch"],
+    slot_mask: Bool[Array, "slot *batch"],
     request: Requests,
     location: Any,
     sending: Sending,
@@ -213,7 +213,7 @@ def _seated(
     completion: Float[Array, "1 *batch"],
     first: UInt32[Array, "1 *batch"] | None,
 ) -> Slots:
-    """Return the slots after the request has entered the slot that `into` marks.
+    """Return the slots after the request has entered the slot that `slot_mask` marks.
 
     waits: mask of the parts of the request that wait. completion: completion time, inf if unknown. first: mask of the parts
     that a write reads first.
@@ -238,7 +238,7 @@ def _seated(
         reads_first=None if slots.reads_first is None or first is None else first != 0,
     )
     row = jax.tree.map(lambda value, kept: jnp.broadcast_to(value, arrival.shape).astype(kept.dtype), new, slots)
-    return where_tree(into, stored(row, into.shape[0]), slots)
+    return where_tree(slot_mask, stored(row, slot_mask.shape[0]), slots)
 
 
 def view_for(
@@ -299,9 +299,9 @@ def view_for(
     busy = drives.planned & (drives.plan.finish > start)
     # a drive that wakes at this instant is not free, although it has not chosen a part yet
     free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
-    falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
+    time_until_idle = jnp.where(busy, drives.plan.finish - start, 0.0)
     slots, placement = state.slots, system.placement
-    known = slots.waiting, slots.location, busy, falls_free, free, location, placement, system.bricks
+    known = slots.waiting, slots.location, busy, time_until_idle, free, location, placement, system.bricks
     return View(*known, lambda: nearest(every)[0].positioning.total, access_time, word)
 
 

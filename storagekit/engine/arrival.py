@@ -125,7 +125,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
     leaving, completion = first_min(state.slots.completion)
     pending = state.arrived + state.gap
     arrival = scenario.arrivals.next_arrival(state.arrivals, pending, completion)
-    leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool), pending)
+    leaves = scenario.arrivals.frees_slot(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool), pending)
     kept = _kept(scenario, state)
     over = pick(after_completion(scenario, state), leaving) == 0
     room = _has_room(scenario, state)
@@ -135,7 +135,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
 def _kept(scenario: Scenario, state: State) -> Bool[Array, "slot *batch"]:
     """Return the mask of the slots whose request is still needed, although it may wait in no queue."""
     slots = state.slots
-    kept = scenario.system.write.keeps(state.write, slots.read)
+    kept = scenario.system.write.needs_slots(state.write, slots.read)
     return kept if slots.reads_first is None else kept | slots.reads_first
 
 
@@ -249,7 +249,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     horizon = min_row(next_times(scenario, state))
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     due = (coming.completion <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.completion)
-    leaves = arrivals.leaves(admitted, due, state.arrived + state.gap)
+    leaves = arrivals.frees_slot(admitted, due, state.arrived + state.gap)
 
     gone = (row == coming.leaving) & leaves
     completed = _completed(slots, coming, leaves)

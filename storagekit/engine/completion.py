@@ -245,7 +245,7 @@ def still_serving(
     return pick(drives.plan.finish, gives_up), min_row(jnp.where(its, drives.plan.finish, jnp.inf))
 
 
-def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"]) -> State:
+def count_end(scenario: Scenario, state: State, drive: Int[Array, "1 *batch"], ended: Bool[Array, "1 *batch"]) -> State:
     """Count the end of an access, if completion times depend on the number of accesses that have ended.
 
     Parameters
@@ -254,9 +254,9 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], m
         The scenario.
     state : State
         The state before.
-    which : array of int32, shape `[1, *batch]`
+    drive : array of int32, shape `[1, *batch]`
         The drive.
-    made : array of bool, shape `[1, *batch]`
+    ended : array of bool, shape `[1, *batch]`
         Whether an access ends.
 
     Returns
@@ -268,25 +268,25 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], m
     if slots.ended is None:
         return state
     plan = state.drives.plan
-    slot = pick(plan.slot, which)
+    slot = pick(plan.slot, drive)
     location, rule, waiting, number = pick_tree((slots.location, slots.rule, slots.waiting, slots.number), slot)
-    part = scenario.system.placement.part_on(which, location)
+    part = scenario.system.placement.part_on(drive, location)
     # a counted part that waits was sent again because a brick stopped
     counted = rule.counted & ~waiting
-    counts = made & (number == pick(plan.number, which)) & bit_is_set(counted, part)
+    counts = ended & (number == pick(plan.number, drive)) & bit_is_set(counted, part)
     if slots.reads_first is not None:
         # completion depends on the written parts only
         counts = counts & ~pick(slots.reads_first, slot)
     at = (row_index(slots.arrival_time.shape[0], slots.arrival_time) == slot) & counts
-    ended = slots.ended + at
+    ended_parts = slots.ended + at
     before = pick(slots.completion, slot)
     if state.drives.last is None:
-        end = jnp.where(jnp.isinf(before), pick(state.drives.free, which), before)
+        end = jnp.where(jnp.isinf(before), pick(state.drives.free, drive), before)
     else:
-        end = _end_of_enough(scenario, state, number, location, counted, rule.needed, pick(ended, slot))
-    due = (rule.needed > 1) & (pick(ended, slot) >= rule.needed) & jnp.isfinite(end)
+        end = _end_of_enough(scenario, state, number, location, counted, rule.needed, pick(ended_parts, slot))
+    due = (rule.needed > 1) & (pick(ended_parts, slot) >= rule.needed) & jnp.isfinite(end)
     completion = jnp.where(at & due & ~slots.completed, end, slots.completion)
-    return state._replace(slots=slots._replace(ended=ended, completion=completion))
+    return state._replace(slots=slots._replace(ended=ended_parts, completion=completion))
 
 
 def _end_of_enough(

@@ -123,21 +123,21 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     # if several outages begin with one request, each outage is processed in its own event
     state, lost = fail(scenario, state, jnp.where(passage.admitted, passage.entered, state.arrived))
     waited, wake = queued_streams(scenario, state), state.drives.wake
-    which, time = first_min(next_times(scenario, state))
+    drive, time = first_min(next_times(scenario, state))
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause the time first advances to the arrival, so that later times are computed from there
     pause = passage.admitted & (state.arrived > PAUSE)
     chooses = jnp.isfinite(time) & ~first_in_line & ~pause & ~_completion_first(scenario, state, time)
     elapsed = jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0))
     state = elapse(scenario, state, elapsed)
-    acts = (row_index(scenario.system.drives, time) == which) & chooses
+    acts = (row_index(scenario.system.drives, time) == drive) & chooses
     # the queue of a brick may act although no drive has become free
     chooser = acts & (wake <= time) if scenario.system.queue.issues_by_time else acts
     served = chooser & state.drives.planned
-    certain, access = any_row(served), _access(state, which, served)
-    state = finish(scenario, settle(state, served), which, certain)
-    state = issue(scenario, state, acts, state.drives.planned & ~chooser, which)
-    state, choice = choose(scenario, state, which, chooser)
+    certain, access = any_row(served), _access(state, drive, served)
+    state = finish(scenario, settle(state, served), drive, certain)
+    state = issue(scenario, state, acts, state.drives.planned & ~chooser, drive)
+    state, choice = choose(scenario, state, drive, chooser)
     return state, Report(
         elapsed=elapsed,
         completed=passage.completed,
@@ -155,13 +155,13 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
 
 
 def _access(
-    state: State, which: Int[Array, "1 *batch"], served: Bool[Array, "drive *batch"]
+    state: State, drive: Int[Array, "1 *batch"], served: Bool[Array, "drive *batch"]
 ) -> dict[str, Shaped[Array, "1 *batch"] | None]:
-    """Return the fields of the report for the access of drive `which`; valid only where `served` marks a drive."""
+    """Return the fields of the report for the access of `drive`; valid only where `served` marks a drive."""
     plan, certain = state.drives.plan, any_row(served)
-    seek, rotation, transfer = (jnp.where(certain, pick(part, which), 0.0) for part in plan[:3])
-    number = jnp.where(certain, pick(plan.number, which), NO_REQUEST)
-    replica, stream, sectors = pick_tree((plan.replica, plan.stream, plan.sectors), which)
+    seek, rotation, transfer = (jnp.where(certain, pick(part, drive), 0.0) for part in plan[:3])
+    number = jnp.where(certain, pick(plan.number, drive), NO_REQUEST)
+    replica, stream, sectors = pick_tree((plan.replica, plan.stream, plan.sectors), drive)
     return {
         "seek": seek,
         "rotation": rotation,
@@ -182,7 +182,7 @@ def _completion_first(scenario: Scenario, state: State, choice: Float[Array, "1 
         return jnp.zeros(choice.shape, bool)
     # the completions of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)
-    return scenario.arrivals.leaves(never, ~never, state.arrived + state.gap) & (
+    return scenario.arrivals.frees_slot(never, ~never, state.arrived + state.gap) & (
         min_row(state.slots.completion) <= choice
     )
 

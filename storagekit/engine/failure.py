@@ -97,14 +97,16 @@ def sending_of(
     holds = bit_is_set(system.placement.parts_of(location), part)
     alive = union(jnp.where(holds & ~down, bit(part), jnp.uint32(0)))
     needed = system.placement.needed_of(location)
-    fails = system.dispatch.fails(wanted.routed, wanted.receiving, alive, needed)
+    fails = system.dispatch.times_out(wanted.routed, wanted.receiving, alive, needed)
     late = jnp.where(request.read, fails, ~bit_is_set(alive, wanted.receiving))
-    again = enough_of(scenario, system.dispatch.again(alive, wanted.routed), alive, needed)
+    again = enough_of(scenario, system.dispatch.retry_targets(alive, wanted.routed), alive, needed)
     kept = enough_of(scenario, wanted.routed & alive, alive, needed)
     routed = jnp.where(late | (wanted.routed & alive == 0), again, kept)
     receiving = jnp.where(bit_is_set(alive, wanted.receiving), wanted.receiving, index_of(alive))
     # the client detects the last of these outages, unless the time-out is earlier
-    awaited = jnp.where(request.read, system.dispatch.awaited(wanted.routed, wanted.receiving), bit(wanted.receiving))
+    awaited = jnp.where(
+        request.read, system.dispatch.awaited_parts(wanted.routed, wanted.receiving), bit(wanted.receiving)
+    )
     lost = holds & down & bit_is_set(awaited, part)
     detected = -min_row(jnp.where(lost, -state.faults.undetected, jnp.inf))
     again_at = jnp.minimum(wanted.sent + system.faults.timeout, detected)
@@ -170,17 +172,17 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
         return state, jnp.zeros_like(state.taken)
     number, before = system.brick_of(row_index(system.drives, state.drives.wake)), state.faults.down
     stopped = system.faults.stopped_now(state.faults, number)
-    which, fails = first_true(stopped & ~before)
+    drive, fails = first_true(stopped & ~before)
     now = jnp.maximum(when, 0.0)
-    brick = (number == system.brick_of(which)) & fails
+    brick = (number == system.brick_of(drive)) & fails
     down = (before & stopped) | brick
-    gone = _parts_on(scenario, state, which)
+    gone = _parts_on(scenario, state, drive)
     waiting = jnp.where(fails, slots.waiting & ~gone, slots.waiting)
     alive = _alive(scenario, state, down)
     receiving = jnp.where(fails & ~bit_is_set(alive, slots.receiving), index_of(alive), slots.receiving)
     rule = _rule(scenario, state, alive, receiving, fails)
     others = _underway(scenario, state, rule.counted, ~down)
-    dropped, fetching = _aborted(scenario, state, which, brick, others)
+    dropped, fetching = _aborted(scenario, state, drive, brick, others)
     aborted = dropped != 0
     rule = _without(state, rule, gone, aborted, fails)
 
@@ -190,7 +192,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     unserved = jnp.where(single, aborted | (waiting == 0), _too_few(state, rule, waiting, aborted, others))
     lost = there & slots.read & ((jnp.isinf(completion) & unserved) | fetching)
     written = when_stopped(scenario, state, rule, waiting, completion, others, now)
-    again = enough_of(scenario, system.dispatch.again(alive, slots.rule.counted), alive, rule.needed)
+    again = enough_of(scenario, system.dispatch.retry_targets(alive, slots.rule.counted), alive, rule.needed)
     resent = jnp.minimum(slots.sent + system.faults.timeout, now + system.faults.detection)
     slots = slots._replace(
         waiting=jnp.where(lost, again, waiting),
@@ -208,11 +210,11 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tu
     return notify(scenario, state, "on_brick_stopped", BrickStopped(brick, lost, dropped)), count(lost)
 
 
-def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *batch"]) -> UInt32[Array, "slot *batch"]:
-    """Return the mask of the parts of each request on the brick of drive `which`."""
+def _parts_on(scenario: Scenario, state: State, drive: Int[Array, "1 *batch"]) -> UInt32[Array, "slot *batch"]:
+    """Return the mask of the parts of each request on the brick of `drive`."""
     system, locations = scenario.system, state.slots.location
-    drives = system.bricks.drives_of(system.brick_of(which))
-    parts = ((system.placement.part_on(drive, locations), exists) for drive, exists in drives)
+    drives = system.bricks.drives_of(system.brick_of(drive))
+    parts = ((system.placement.part_on(other, locations), exists) for other, exists in drives)
     return reduce(jnp.bitwise_or, (jnp.where((part >= 0) & exists, bit(part), jnp.uint32(0)) for part, exists in parts))
 
 
@@ -290,7 +292,7 @@ def _woken(
 def _aborted(
     scenario: Scenario,
     state: State,
-    which: Int[Array, "1 *batch"],
+    drive: Int[Array, "1 *batch"],
     brick: Bool[Array, "drive *batch"],
     others: Underway,
 ) -> tuple[UInt32[Array, "slot *batch"], Bool[Array, "slot *batch"]]:
@@ -301,12 +303,12 @@ def _aborted(
     """
     slots, drives, system = state.slots, state.drives, scenario.system
     row, dropped = row_index(system.slots, slots.arrival_time), jnp.zeros_like(slots.waiting)
-    for drive, exists in system.bricks.drives_of(system.brick_of(which)):
-        stops = pick(brick & drives.planned, drive) & exists
+    for each, exists in system.bricks.drives_of(system.brick_of(drive)):
+        stops = pick(brick & drives.planned, each) & exists
         plan = drives.plan
-        slot, number, finish = (pick(part, drive) for part in (plan.slot, plan.number, plan.finish))
+        slot, number, finish = (pick(part, each) for part in (plan.slot, plan.number, plan.finish))
         its = (row == slot) & (slots.number == number) & stops
-        dropped = dropped | jnp.where(its, bit(system.placement.part_on(drive, slots.location)), jnp.uint32(0))
+        dropped = dropped | jnp.where(its, bit(system.placement.part_on(each, slots.location)), jnp.uint32(0))
     aborted = dropped != 0
     same = scenario.system.cache.same_data_as(state.cache, slot)
     if same is None:

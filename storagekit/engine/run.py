@@ -314,7 +314,7 @@ class Runner:
             )
         say_if_late()
         announce_compilations()
-        self.wide = scenario.system.wide
+        self.long_addresses = scenario.system.long_addresses
         placement = scenario.system.placement.tabulated(scenario.system.drive)
         scenario = eqx.tree_at(lambda one: one.system.placement, scenario, placement)
         arrays, static = eqx.partition(scenario, eqx.is_array_like)
@@ -324,7 +324,7 @@ class Runner:
         # the numbers are copied to the devices once, because a trace is large
         mesh = run_mesh(self.devices)
         drawn = random_phases(key, scenario.system.drives)
-        with addressed(self.wide), uncollected():
+        with int64_enabled(self.long_addresses), uncollected():
             self.arrays = jax.tree.map(
                 lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, run_spec(leaf))), arrays
             )
@@ -335,7 +335,7 @@ class Runner:
 
     def _begun(self, drawn: np.ndarray, **more: np.ndarray) -> Run:
         """Return the runs before their first event. `more`: fields of `Run` that differ from those of `begin`."""
-        with addressed(self.wide), uncollected():
+        with int64_enabled(self.long_addresses), uncollected():
             run = _begin(self.arrays, self.static, self._key, drawn)
             run = run._replace(**{name: jnp.asarray(column) for name, column in more.items()})
             return jax.tree.map(partial(_spread, run_mesh(self.devices)), run) if self.devices > 1 else run
@@ -366,7 +366,7 @@ class Runner:
         count : int
             Number of chunks of events.
         """
-        with addressed(self.wide), uncollected():
+        with int64_enabled(self.long_addresses), uncollected():
             _advance.lower(self.arrays, self.static, self.record, count, self.devices, self.run).compile()
 
     @property
@@ -394,9 +394,9 @@ class Runner:
             np.shape(leaf) for leaf in jax.tree.leaves(numbers)
         ] != [np.shape(leaf) for leaf in jax.tree.leaves(before)]:
             raise InputError("arrivals of another structure: give the same kind, with arrays of the same lengths")
-        with addressed(self.wide):
-            placed = jax.tree.map(_like, numbers, before)
-            self.arrays = eqx.tree_at(lambda one: one.arrivals, self.arrays, placed)
+        with int64_enabled(self.long_addresses):
+            on_devices = jax.tree.map(_like, numbers, before)
+            self.arrays = eqx.tree_at(lambda one: one.arrivals, self.arrays, on_devices)
 
     def state(self) -> list[np.ndarray]:
         """Return the state of the runs as arrays, from which `resume` continues."""
@@ -421,9 +421,9 @@ class Runner:
         )
         if not alike:
             raise InputError("the state belongs to another simulation: its arrays have other shapes")
-        with addressed(self.wide):
-            placed = [jax.device_put(given, leaf.sharding) for leaf, given in zip(now, state, strict=True)]
-        self.run = jax.tree.unflatten(structure, placed)
+        with int64_enabled(self.long_addresses):
+            on_devices = [jax.device_put(given, leaf.sharding) for leaf, given in zip(now, state, strict=True)]
+        self.run = jax.tree.unflatten(structure, on_devices)
 
     def advance(self, count: int) -> tuple[Tally, Any]:
         """Simulate more chunks of events in every run.
@@ -448,19 +448,19 @@ class Runner:
         so_far = self.admitted
         if so_far > MOST_WHOLE - count * CHUNK:
             raise InputError(f"{so_far} requests in one run: at most {MOST_WHOLE} are possible; use several seeds")
-        with addressed(self.wide), uncollected():
+        with int64_enabled(self.long_addresses), uncollected():
             self.run, sums = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
         return jax.tree.map(np.asarray, sums)
 
 
 @contextmanager
-def addressed(wide: bool) -> Iterator[None]:
-    """If `wide` is true, enable numbers of 64 bits during the simulation of a system.
+def int64_enabled(long_addresses: bool) -> Iterator[None]:
+    """If `long_addresses` is true, enable numbers of 64 bits during the simulation of a system.
 
     Only values that are computed with `.astype(int)` then have 64 bits. All other code specifies the types of its
     values.
     """
-    if not wide:
+    if not long_addresses:
         yield
         return
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):

@@ -26,7 +26,7 @@ from storagekit.engine.completion import Part, count_end, size, still_serving, w
 from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario, System
 from storagekit.schedule import Choice
-from storagekit.write import Offer
+from storagekit.write import WaitingParts
 
 
 def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
@@ -54,8 +54,8 @@ def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
     )
 
 
-def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]) -> State:
-    """Process the end of the access of drive `which`.
+def finish(scenario: Scenario, state: State, drive: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]) -> State:
+    """Process the end of the access of `drive`.
 
     If the write policy delays parts, the end of a write wakes the idle drives that hold parts of this write. If one
     drive serves a write first and other drives write their parts later (`delays`), the write then leaves all queues.
@@ -66,7 +66,7 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], cert
         The scenario.
     state : State
         The state before.
-    which : array of int32, shape `[1, *batch]`
+    drive : array of int32, shape `[1, *batch]`
         The drive.
     certain : array of bool, shape `[1, *batch]`
         Whether an access ends.
@@ -78,16 +78,16 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], cert
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
-    slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
+    slot, number, replica = (pick(part, drive) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
     location, arrival_time = pick_tree((slots.location, slots.arrival_time), slot)
     written = certain & (pick(slots.number, slot) == number) & ~pick(slots.reads_now, slot)
-    delayed = system.write.ends_delayed(state.write, which)
+    delayed = system.write.ends_delayed(state.write, drive)
     written = written if delayed is None else written & ~delayed
-    facts = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
-    ended = AccessEnded(which, slot, number, replica, location, arrival_time, placement, certain, written, *facts)
-    state = count_end(scenario, notify(scenario, state, "on_access_ended", ended), which, certain)
-    state = _write_next(scenario, state, which, certain)
-    if not system.write.leaves:
+    facts = _of_access(scenario, state, drive, slot, certain if delayed is None else certain & ~delayed)
+    ended = AccessEnded(drive, slot, number, replica, location, arrival_time, placement, certain, written, *facts)
+    state = count_end(scenario, notify(scenario, state, "on_access_ended", ended), drive, certain)
+    state = _write_next(scenario, state, drive, certain)
+    if not system.write.may_delay:
         return state
     part = placement.part_on(row_index(system.drives, drives.wake), location)
     to_write = written & bit_is_set(placement.parts_of(location), part)
@@ -101,31 +101,31 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], cert
 
 
 def _write_next(
-    scenario: Scenario, state: State, which: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]
+    scenario: Scenario, state: State, drive: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]
 ) -> State:
-    """Let a write join the queues of the drives that write it, if drive `which` has ended the last read before it.
+    """Let a write join the queues of the drives that write it, if `drive` has ended the last read before it.
 
     certain: whether an access ends.
     """
     slots, drives, placement = state.slots, state.drives, scenario.system.placement
     if slots.reads_first is None:
         return state
-    slot, number = (pick(one, which) for one in (drives.plan.slot, drives.plan.number))
-    drive = row_index(scenario.system.drives, drives.wake)
-    others = drives.planned & (drives.plan.number == number) & (drive != which)
+    slot, number = (pick(one, drive) for one in (drives.plan.slot, drives.plan.number))
+    row = row_index(scenario.system.drives, drives.wake)
+    others = drives.planned & (drives.plan.number == number) & (row != drive)
     first, waiting, location, its, end = pick_tree(
         (slots.reads_first, slots.waiting, slots.location, slots.number, slots.latest), slot
     )
     ready = certain & (its == number) & first & (waiting == 0) & ~any_row(others)
-    into = (row_index(scenario.system.slots, slots.sent) == slot) & ready
+    slot_mask = (row_index(scenario.system.slots, slots.sent) == slot) & ready
     parts = placement.parts_of(location)
-    joins = ready & bit_is_set(parts, placement.part_on(drive, location))
+    joins = ready & bit_is_set(parts, placement.part_on(row, location))
     state = state._replace(
         slots=slots._replace(
-            waiting=jnp.where(into, parts, slots.waiting),
-            sent=jnp.where(into, end, slots.sent),
-            latest=jnp.where(into, -jnp.inf, slots.latest),
-            reads_first=slots.reads_first & ~into,
+            waiting=jnp.where(slot_mask, parts, slots.waiting),
+            sent=jnp.where(slot_mask, end, slots.sent),
+            latest=jnp.where(slot_mask, -jnp.inf, slots.latest),
+            reads_first=slots.reads_first & ~slot_mask,
         ),
         drives=drives._replace(wake=jnp.where(drives.idle & joins, jnp.minimum(drives.wake, end), drives.wake)),
     )
@@ -135,11 +135,11 @@ def _write_next(
 def _of_access(
     scenario: Scenario,
     state: State,
-    which: Int[Array, "1 *batch"],
+    drive: Int[Array, "1 *batch"],
     slot: Int[Array, "1 *batch"],
     certain: Bool[Array, "1 *batch"],
 ) -> tuple[Any, ...]:
-    """Return the fields of `AccessEnded` from `awaited` on, for drive `which`. Valid only where `certain` is true.
+    """Return the fields of `AccessEnded` from `awaited` on, for `drive`. Valid only where `certain` is true.
 
     slot: slot of the request. Another request may already use this slot.
     """
@@ -147,8 +147,8 @@ def _of_access(
     location, rule, sent, read, client, sectors = pick_tree(
         (slots.location, slots.rule, slots.sent, slots.read, slots.client, slots.sectors), slot
     )
-    part = system.placement.part_on(which, location)
-    drives, number = state.drives, pick(state.drives.plan.number, which)
+    part = system.placement.part_on(drive, location)
+    drives, number = state.drives, pick(state.drives.plan.number, drive)
     awaited = certain & (pick(slots.number, slot) == number) & bit_is_set(rule.counted, part)
     if slots.reads_first is not None:
         awaited = awaited & ~pick(slots.reads_first, slot)
@@ -158,7 +158,7 @@ def _of_access(
     runs = pick(drives.planned, other) & (pick(drives.plan.number, other) == number)
     awaited = awaited & ~((runs | bit_is_set(pick(slots.waiting, slot), sibling)) & bit_is_set(rule.counted, sibling))
     much = None if sectors is None else system.placement.sectors_of(part, location, sectors)
-    return awaited, system.brick_of(which), read, client, much, -sent
+    return awaited, system.brick_of(drive), read, client, much, -sent
 
 
 class Chosen(NamedTuple):
@@ -250,7 +250,7 @@ class Best(NamedTuple):
 
 
 def choose(
-    scenario: Scenario, state: State, which: Int[Array, "1 *batch"], chooser: Bool[Array, "drive *batch"]
+    scenario: Scenario, state: State, drive: Int[Array, "1 *batch"], chooser: Bool[Array, "drive *batch"]
 ) -> tuple[State, dict[str, Shaped[Array, "1 *batch"]]]:
     """Let a drive choose a part, claim it, and plan the access. If no part can be chosen, the drive stays idle.
 
@@ -262,7 +262,7 @@ def choose(
         The scenario.
     state : State
         The state before.
-    which : array of int32, shape `[1, *batch]`
+    drive : array of int32, shape `[1, *batch]`
         The drive.
     chooser : array of bool, shape `[drive, *batch]`
         Mask of the drive; false in runs without a choice.
@@ -275,32 +275,32 @@ def choose(
         The fields of `Report` that describe the choice.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
-    best = best_part(scenario, state, which, any_row(chooser))
+    best = best_part(scenario, state, drive, any_row(chooser))
     chosen = best.chosen
-    shared = chosen.read | system.write.settles & ~chosen.late
-    made = best.found & shared
-    claim = Bid(best.slot, chosen.part, made, best.positioning.total, best.start, best.access_time)
+    shared = chosen.read | system.write.claims_writes & ~chosen.late
+    valid = best.found & shared
+    claim = Bid(best.slot, chosen.part, valid, best.positioning.total, best.start, best.access_time)
     decision, arbitration = system.arbitration.claim(state.arbitration, claim)
-    kept = best.found & (decision.kept | ~shared)
-    gives_up = best.found & ~kept
+    granted = best.found & (decision.granted | ~shared)
+    gives_up = best.found & ~granted
     rival = row_index(system.drives, best.start) == system.placement.drive_of(decision.rival, chosen.location)
     rival = rival & decision.rival_yields
 
     again = jnp.maximum(best.finish - system.arbitration.lead_time, best.start)
     asleep = jnp.where(best.found, jnp.inf, best.idle_until)
-    wake = jnp.where(kept, again, jnp.where(gives_up, decision.retry, asleep))
-    planner = chooser & kept
+    wake = jnp.where(granted, again, jnp.where(gives_up, decision.retry, asleep))
+    planner = chooser & granted
     goal = system.placement.replica(system.drive, best.target, chosen.part, best.replica)
     whose = _whose(scenario, slots, best)
     plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, chosen.number, best.slot, best.replica, *whose)
     plan, wake = stored((plan, wake), system.drives)
-    distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
+    distance = jnp.where(granted, best.target.cylinder - pick(drives.arm.cylinder, drive), 0)
     state = state._replace(
-        slots=serve(scenario, state, best, kept, claim.made, decision),
+        slots=serve(scenario, state, best, granted, claim.valid, decision),
         drives=drives._replace(
             wake=jnp.where(rival, decision.rival_retry, jnp.where(chooser, wake, drives.wake)),
             plan=where_tree(planner, plan, drives.plan),
-            planned=jnp.where(chooser, kept, drives.planned) & ~rival,
+            planned=jnp.where(chooser, granted, drives.planned) & ~rival,
             idle=jnp.where(chooser, ~best.found, drives.idle),
             buffer=system.drive.buffer.keep(drives.buffer, planner, best.buffer),
         ),
@@ -308,7 +308,7 @@ def choose(
     )
     given_up = jnp.where(decision.rival_yields, bit(decision.rival), jnp.uint32(0))
     where = (best.slot, chosen.part, chosen.location, system.placement)
-    taken = AccessStarted(*where, chosen.read, kept, planner, distance, given_up, chosen.delayed)
+    taken = AccessStarted(*where, chosen.read, granted, planner, distance, given_up, chosen.delayed)
     return notify(scenario, state, "on_access_started", taken), _report_of(scenario, slots, best, claim, decision)
 
 
@@ -316,15 +316,15 @@ def _report_of(
     scenario: Scenario, slots: Slots, best: Best, claim: Bid, decision: Decision
 ) -> dict[str, Bool[Array, "1 *batch"] | Int[Array, "1 *batch"]]:
     """Return the fields of the report for a choice. slots: slots before the choice."""
-    twice = decision.contested & decision.kept & ~decision.rival_yields
+    twice = decision.contested & decision.granted & ~decision.rival_yields
     if scenario.system.dispatch.withdraws_late:
         rule, waiting = pick_tree((slots.rule, slots.waiting), best.slot)
-        twice = twice | (claim.made & best.chosen.read & (size(rule.counted & ~waiting) >= rule.needed))
+        twice = twice | (claim.valid & best.chosen.read & (size(rule.counted & ~waiting) >= rule.needed))
     return {
         "chose": best.found,
         "candidates": best.candidates,
         "incomplete": best.incomplete,
-        "claimed": claim.made,
+        "claimed": claim.valid,
         "further": decision.contested,
         "contested": decision.first_contest,
         "twice": twice,
@@ -332,7 +332,7 @@ def _report_of(
 
 
 def best_part(
-    scenario: Scenario, state: State, which: Int[Array, "1 *batch"], chooses: Bool[Array, "1 *batch"]
+    scenario: Scenario, state: State, drive: Int[Array, "1 *batch"], chooses: Bool[Array, "1 *batch"]
 ) -> Best:
     """Return the access that the scheduler of a drive selects.
 
@@ -342,7 +342,7 @@ def best_part(
         The scenario.
     state : State
         The state.
-    which : array of int32, shape `[1, *batch]`
+    drive : array of int32, shape `[1, *batch]`
         The drive.
     chooses : array of bool, shape `[1, *batch]`
         Whether the drive chooses.
@@ -354,18 +354,18 @@ def best_part(
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
-    own = system.drive.buffer.of(drives.buffer, which)
-    as_now = system.drive.buffer.seen(own, mechanics(scenario, state, which))
-    free, phase, arm = pick_tree((drives.free, drives.phase, drives.arm), which)
+    own = system.drive.buffer.of(drives.buffer, drive)
+    as_now = system.drive.buffer.seen(own, mechanics(scenario, state, drive))
+    free, phase, arm = pick_tree((drives.free, drives.phase, drives.arm), drive)
     begins = system.arbitration.begins(free)
     angle = phase + as_now.turns(begins)
-    parts = placement.part_on(which, slots.location)
-    issued, enqueue_time = _given(system, state, which)
+    parts = placement.part_on(drive, slots.location)
+    issued, enqueue_time = _given(system, state, drive)
     offer = system.write.offer(state.write, issued, parts, placement)
     candidate, choosable_from = candidates(scenario, state, offer, parts)
-    targets = _on_drive(system, slots.location, parts, which)
+    targets = _on_drive(system, slots.location, parts, drive)
     choice = Choice(
-        system.drive, as_now, placement, which, arm, angle, targets, slots.reads_now, enqueue_time, parts, offer.usable
+        system.drive, as_now, placement, drive, arm, angle, targets, slots.reads_now, enqueue_time, parts, offer.usable
     )
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     slot, lowest = cheapest(cost)
@@ -396,18 +396,18 @@ def _access(
     """Return the location of the chosen part, its nearest replica, and the access. own: buffer of the drive."""
     system, read, part = scenario.system, chosen.reads, chosen.part
     # computed only for the chosen part, because the computation of the end position takes time
-    target = _on_drive(system, chosen.location, part, choice.which)
+    target = _on_drive(system, chosen.location, part, choice.drive)
     nearest = choice._replace(target=target, read=read, part=part, usable=chosen.usable).nearest()
-    transfer = time_of(scenario, choice.mechanics, target, read, choice.which)
+    transfer = time_of(scenario, choice.mechanics, target, read, choice.drive)
     access = system.drive.buffer.access(own, choice.angle, target, read, nearest.positioning, transfer)
     return target, nearest.replica, access
 
 
 def _given(
-    system: System, state: State, which: Int[Array, "1 *batch"]
+    system: System, state: State, drive: Int[Array, "1 *batch"]
 ) -> tuple[UInt32[Array, "slot *batch"], Float[Array, "slot *batch"]]:
     """Return the mask of the parts that the brick has issued to a drive, and the times at which it issued them."""
-    slots, brick = state.slots, system.brick_of(which)
+    slots, brick = state.slots, system.brick_of(drive)
     issued = system.queue.issued(state.queue, slots.waiting, brick)
     # A write that had to read first joins the queues when it has read. Other requests are sent when they arrive.
     joined = slots.arrival_time if slots.reads_first is None else slots.sent
@@ -425,9 +425,9 @@ def _whose(
     return pick(slots.stream, best.slot), jnp.where(chosen.late, 0, sectors)
 
 
-def _on_drive(system: System, location: Any, part: Int[Array, "row *batch"], which: Int[Array, "1 *batch"]) -> Target:
-    """Return the location of parts on drive `which`. location: locations of the requests of these parts."""
-    return system.drive.seen(system.placement.target_on(part, location), which)
+def _on_drive(system: System, location: Any, part: Int[Array, "row *batch"], drive: Int[Array, "1 *batch"]) -> Target:
+    """Return the location of parts on `drive`. location: locations of the requests of these parts."""
+    return system.drive.seen(system.placement.target_on(part, location), drive)
 
 
 def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *batch"]) -> Chosen:
@@ -436,7 +436,7 @@ def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *batch"]) -> Chos
     return Chosen(
         number=pick(slots.number, slot),
         location=location,
-        part=choice.placement.part_on(choice.which, location),
+        part=choice.placement.part_on(choice.drive, location),
         read=pick(slots.read, slot),
         reads=pick(slots.reads_now, slot),
         usable=None if choice.usable is None else pick(choice.usable, slot),
@@ -458,7 +458,7 @@ def _or_later(
 
     lowest: lowest cost of the requests in the slots.
     """
-    system, placement, which = scenario.system, choice.placement, choice.which
+    system, placement, drive = scenario.system, choice.placement, choice.drive
 
     def price(
         location: Any,
@@ -467,23 +467,25 @@ def _or_later(
         usable: UInt32[Array, "row *batch"],
     ) -> Float[Array, "row *batch"]:
         writes = jnp.zeros(part.shape, bool)
-        targets = _on_drive(system, location, part, which)
+        targets = _on_drive(system, location, part, drive)
         these = None if choice.usable is None else usable
         sight = choice._replace(target=targets, read=writes, enqueue_time=arrival_time, part=part, usable=these)
         return system.schedule.cost(state.schedule, sight)
 
-    later = system.write.later(state.write, which, chooses, lowest, price, placement)
-    if later is None:
+    delayed_part = system.write.next_delayed(state.write, drive, chooses, lowest, price, placement)
+    if delayed_part is None:
         return chosen, 0
-    part = placement.part_on(which, later.location)
-    never = jnp.zeros_like(later.found)
-    usable = None if choice.usable is None else later.usable
-    other = Chosen(later.number, later.location, part, never, never, usable, later.row)
-    return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NO_REQUEST))), later.candidates
+    part = placement.part_on(drive, delayed_part.location)
+    never = jnp.zeros_like(delayed_part.found)
+    usable = None if choice.usable is None else delayed_part.usable
+    other = Chosen(delayed_part.number, delayed_part.location, part, never, never, usable, delayed_part.row)
+    return where_tree(
+        delayed_part.found, other, chosen._replace(delayed=jnp.full_like(part, NO_REQUEST))
+    ), delayed_part.candidates
 
 
 def candidates(
-    scenario: Scenario, state: State, offer: Offer, parts: Int[Array, "slot *batch"]
+    scenario: Scenario, state: State, offer: WaitingParts, parts: Int[Array, "slot *batch"]
 ) -> tuple[Bool[Array, "slot *batch"], Float[Array, "slot *batch"]]:
     """Return the requests that a drive may choose.
 
@@ -493,7 +495,7 @@ def candidates(
         The scenario.
     state : State
         The state.
-    offer : Offer
+    offer : WaitingParts
         Parts that the write policy offers.
     parts : array of int32, shape `[slot, *batch]`
         Part of each request that the drive holds.
@@ -518,7 +520,7 @@ def serve(
     scenario: Scenario,
     state: State,
     best: Best,
-    kept: Bool[Array, "1 *batch"],
+    granted: Bool[Array, "1 *batch"],
     claimed: Bool[Array, "1 *batch"],
     decision: Decision,
 ) -> Slots:
@@ -534,7 +536,7 @@ def serve(
         The state before.
     best : Best
         The chosen access.
-    kept : array of bool, shape `[1, *batch]`
+    granted : array of bool, shape `[1, *batch]`
         Whether the drive serves the part.
     claimed : array of bool, shape `[1, *batch]`
         Whether the drive claimed the part.
@@ -554,10 +556,10 @@ def serve(
     if scenario.system.dispatch.withdraws_late:
         enough = enough & (~chosen.read | scenario.system.dispatch.withdraws)
     waiting = jnp.where(enough, rest & ~decision.withdrawn, rest)
-    counts = timed = kept & bit_is_set(rule.counted, chosen.part)
+    counts = timed = granted & bit_is_set(rule.counted, chosen.part)
     if slots.reads_first is not None:
         # completion depends on the written parts only
-        first = kept & (chosen.read != chosen.reads)
+        first = granted & (chosen.read != chosen.reads)
         counts, timed = counts & ~first, counts | first
     last = jnp.where(timed, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
     lost, others = still_serving(state, slot, scenario.system.placement.drive_of(decision.rival, chosen.location))

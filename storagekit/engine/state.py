@@ -219,7 +219,7 @@ def notify(scenario: Scenario, state: State, hook: str, event: Any) -> State:
     return state._replace(**found)
 
 
-def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> AbstractMechanics:
+def mechanics(scenario: Scenario, state: State, drive: Int[Array, "*row"]) -> AbstractMechanics:
     """Return the mechanics of drives at the present speed of their bricks.
 
     Parameters
@@ -228,7 +228,7 @@ def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> Ab
         The scenario.
     state : State
         The state.
-    which : array of int32, shape `[1, *batch]`, or one row for each drive
+    drive : array of int32, shape `[1, *batch]`, or one row for each drive
         Numbers of the drives.
 
     Returns
@@ -237,7 +237,7 @@ def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> Ab
         The mechanics.
     """
     system = scenario.system
-    return system.faults.now(state.faults, system.drive.mechanics_of(which), system.brick_of(which))
+    return system.faults.now(state.faults, system.drive.mechanics_of(drive), system.brick_of(drive))
 
 
 def time_of(
@@ -278,7 +278,7 @@ def issue(
     state: State,
     acts: Bool[Array, "drive *batch"],
     busy: Bool[Array, "drive *batch"],
-    which: Int[Array, "1 *batch"] | None = None,
+    drive: Int[Array, "1 *batch"] | None = None,
     when: Float[Array, "1 *batch"] | float = 0.0,
 ) -> State:
     """Return the state after bricks have issued parts to their drives.
@@ -293,7 +293,7 @@ def issue(
         Mask of drives whose bricks issue parts.
     busy : array of bool, shape `[drive, *batch]`
         Mask of the busy drives.
-    which : array of int32, shape `[1, *batch]`, optional
+    drive : array of int32, shape `[1, *batch]`, optional
         Drive that has become free, or a drive of a brick whose queue issues a part at this time; None if bricks issue
         parts because a request has arrived.
     when : array of float32, shape `[1, *batch]`, optional
@@ -310,9 +310,9 @@ def issue(
     brick = system.brick_of(row_index(system.drives, drives.wake))
     same = brick[:, None] == brick[None]
     acts = jnp.any(same & acts[None], axis=1)
-    queued = Queued(slots.waiting, slots.location, slots.sent, busy, brick, acts, which, system.placement)
-    queue, given = system.queue.hand(state.queue, queued)
-    wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, when), drives.wake)
+    queued = Queued(slots.waiting, slots.location, slots.sent, busy, brick, acts, drive, system.placement)
+    queue, received = system.queue.issue(state.queue, queued)
+    wake = jnp.where(received & drives.idle, jnp.minimum(drives.wake, when), drives.wake)
     return state._replace(
         queue=queue,
         # a part may be issued to a drive that has not become free now

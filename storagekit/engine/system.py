@@ -107,7 +107,7 @@ class System(eqx.Module):
         _require_components(drive=drive, placement=placement, dispatch=dispatch, schedule=schedule)
         self.write = AllCopies() if write is None else write
         self.drive = drive
-        self.placement = placement.on(drive)
+        self.placement = placement.for_drive(drive)
         self.dispatch = dispatch
         self.schedule = schedule
         self.arbitration = dispatch.arbitration if arbitration is None else arbitration
@@ -127,7 +127,7 @@ class System(eqx.Module):
         return Grouping((each,) * (self.drives // each) if sizes is None else sizes)
 
     @property
-    def wide(self) -> bool:
+    def long_addresses(self) -> bool:
         """Whether addresses of the system or of a drive need 64 bits in any run. It is known before compilation."""
         return self.placement.address_limit(self.drive) >= MOST_NARROW
 
@@ -225,7 +225,7 @@ class System(eqx.Module):
             lead_time=float(np.max(self.arbitration.lead_time)),
             withdraws=placement.most_spare > 0 and self.dispatch.sends_more,
             withdraws_late=self.dispatch.withdraws_late,
-            delays=write.leaves,
+            delays=write.may_delay,
             stops=faults.stops,
             varies=faults.varies,
         )

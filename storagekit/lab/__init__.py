@@ -72,5 +72,5 @@ def export(name: str, path: str | Path, *, script: str | Path | None = None) -> 
     """
     from storagekit.charts import export as written
 
-    asked = page(name)
-    return written(asked.dashboard(), path, title=asked.title, lead=asked.lead, script=script)
+    chosen = page(name)
+    return written(chosen.dashboard(), path, title=chosen.title, lead=chosen.lead, script=script)

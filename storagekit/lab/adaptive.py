@@ -3,7 +3,7 @@
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts import Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, Dashboard, Slider, StepsControl
 from storagekit.core.units import MS
 from storagekit.lab.page import LabPage
 from storagekit.papers.ars import draw
@@ -18,10 +18,10 @@ def answer(
     return what_if(*speeds, needed=int(needed), rate=rate, window=window)
 
 
-def words(found: xr.Dataset) -> Said:
+def words(found: xr.Dataset) -> AnswerText:
     """Return a text: the fastest and the slowest protocol, and whether all protocols sustain the load."""
     response = found.mean_response.to_series().sort_values()
-    asked = float(found.attrs["asked"])
+    rate = float(found.attrs["arrival_rate"])
     table = pd.DataFrame(
         {
             "mean response (ms)": response.to_numpy() / MS,
@@ -31,14 +31,14 @@ def words(found: xr.Dataset) -> Said:
     )
     served = (
         "every protocol sustains it"
-        if float(found.throughput.min()) > 0.95 * asked
+        if float(found.throughput.min()) > 0.95 * rate
         else "at least one protocol does not sustain it"
     )
     headline = (
         f"Mean response time: {response.index[0]} {response.iloc[0] / MS:.1f} ms, "
         f"{response.index[-1]} {response.iloc[-1] / MS:.1f} ms"
     )
-    return Said(headline, [f"The load is {asked:g} reads/s; {served}."], table)
+    return AnswerText(headline, [f"The load is {rate:g} reads/s; {served}."], table)
 
 
 def dashboard() -> Dashboard:

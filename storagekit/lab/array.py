@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider, StepsControl
 from storagekit.charts.live import FilledDashboard
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS, SECTOR
@@ -15,7 +15,7 @@ from storagekit.plan import MaxCapacity, MaxThroughput, MinCost, MinMean, MinP99
 
 _TB = 1e12
 _RATE, _OUTSTANDING = "arrives at a rate", "keeps requests outstanding"
-_GOALS = {
+_OBJECTIVES = {
     "shortest mean": MinMean(),
     "shortest 99th percentile": MinP99(),
     "most requests/s": MaxThroughput(),
@@ -42,7 +42,7 @@ def answer(
     rate: float,
     outstanding: int,
     tolerate: int,
-    goal: str,
+    objective: str,
 ) -> SchemesAnswer:
     """Return the answer of `sk.plan.schemes` for the values of the controls.
 
@@ -60,14 +60,14 @@ def answer(
         rate=rate if comes else None,
         outstanding=None if comes else outstanding,
         tolerate=tolerate,
-        goal=_GOALS[goal],
+        objective=_OBJECTIVES[objective],
     )
     if not found.feasible:
         raise InputError(f"no scheme of {disks} drives meets these requirements: {found.binding}")
     return found
 
 
-def words(found: SchemesAnswer) -> Said:
+def words(found: SchemesAnswer) -> AnswerText:
     """Return a text: the recommended scheme, its predicted performance, and the schemes that are too slow."""
     best, needs = found.ranking[0], found.needs
     load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
@@ -80,7 +80,7 @@ def words(found: SchemesAnswer) -> Said:
     ]
     if found.refused:
         lines.append(f"Too slow for this load: {', '.join(one.name for one in found.refused[:4])}.")
-    return Said(f"{best.name}, of {best.scheme.disks} drives", lines, _table(found))
+    return AnswerText(f"{best.name}, of {best.scheme.disks} drives", lines, _table(found))
 
 
 def _table(found: SchemesAnswer) -> pd.DataFrame:
@@ -121,7 +121,7 @@ def dashboard() -> Dashboard:
         "rate": Slider("Requests/s, if they arrive at a rate", 500, 20, 5000, 20, few=[200, 500, 1000]),
         "outstanding": Slider("Requests outstanding, if kept", 32, 1, 512, few=[32]),
         "tolerate": Slider("Failures to tolerate", 1, 0, 3, few=[0, 1, 2]),
-        "goal": ChoiceControl("Goal", {name: name for name in _GOALS}, few=["shortest mean"]),
+        "objective": ChoiceControl("Objective", {name: name for name in _OBJECTIVES}, few=["shortest mean"]),
     }
     return Dashboard(answer, draw, controls, words)
 

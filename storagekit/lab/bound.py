@@ -4,7 +4,7 @@ import math
 
 import xarray as xr
 
-from storagekit.charts import Dashboard, Said, Slider
+from storagekit.charts import AnswerText, Dashboard, Slider
 from storagekit.charts.live import FilledDashboard
 from storagekit.lab.draw.shared import WAYS, sharing
 from storagekit.lab.page import LabPage
@@ -29,7 +29,7 @@ def answer(
     return what_if(weight_f, weight_g, minimum / 100, *counts, rate_a * _MB, rate_b * _MB)
 
 
-def words(found: xr.Dataset) -> Said:
+def words(found: xr.Dataset) -> AnswerText:
     """Return a text: the bound on the difference between the services of the streams, and the rate of each stream."""
     bound = float(found.bound)
     gets = ", ".join(
@@ -39,12 +39,12 @@ def words(found: xr.Dataset) -> Said:
     held = "; ".join(f"{name} is limited by {found.attrs[f'held_back_{name}']}" for name in found.stream.values)
     lines = [f"With fairness over both bricks together: {gets}; {held}."]
     if math.isinf(bound):
-        return Said("No bound: g receives no service at A, or only its minimum share", lines)
+        return AnswerText("No bound: g receives no service at A, or only its minimum share", lines)
     head = (
         f"The service of the streams differs by at most {bound / _MB:.2f} MB over any interval in which both are "
         "backlogged at A"
     )
-    return Said(
+    return AnswerText(
         head,
         [
             *lines,

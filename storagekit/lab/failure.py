@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider, StepsControl
 from storagekit.charts.live import FilledDashboard
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS, SECTOR
@@ -81,7 +81,7 @@ def answer(
     return FailedDisk(disks, after, found.durability(Failures(afr / 100), rebuild_rate=rebuild * _MB))
 
 
-def words(found: FailedDisk) -> Said:
+def words(found: FailedDisk) -> AnswerText:
     """Return a text: the scheme with the shortest response time during the rebuild, its rebuild, and its durability."""
     best, durable = found.after.ranking[0], found.durable.recommended
     if math.isinf(best.rebuilding_mean):
@@ -100,7 +100,7 @@ def words(found: FailedDisk) -> Said:
         lines.append(
             f"{durable.name} is the most durable: it loses data in a year with probability {durable.loss_probability:.2g}."
         )
-    return Said(headline, lines, _table(found))
+    return AnswerText(headline, lines, _table(found))
 
 
 def _table(found: FailedDisk) -> pd.DataFrame:

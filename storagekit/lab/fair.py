@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from storagekit.charts import Dashboard, Said, Slider
+from storagekit.charts import AnswerText, Dashboard, Slider
 from storagekit.charts.live import FilledDashboard
 from storagekit.core.units import KB, MS
 from storagekit.lab.draw.shared import WAYS, sharing
@@ -70,7 +70,7 @@ def answer(
     return SharedBricks({policy: shares(rates, streams, policy=policy) for policy in _POLICIES}, int(waiting))
 
 
-def words(found: SharedBricks) -> Said:
+def words(found: SharedBricks) -> AnswerText:
     """Return a text: the rate of each stream, its constraint, and the effect of sharing both bricks together."""
     total, single = (found.answers[policy] for policy in _POLICIES)
     gets = ", ".join(f"{name} {rate / _MB:.0f}" for name, rate in total.rates.items())
@@ -85,7 +85,7 @@ def words(found: SharedBricks) -> Said:
         _delays(found),
         f"The rates are limited as follows: {held}.",
     ]
-    return Said(f"Rates with fairness over both bricks, MB/s: {gets}", lines, _table(found))
+    return AnswerText(f"Rates with fairness over both bricks, MB/s: {gets}", lines, _table(found))
 
 
 def _named(constraint: str) -> str:

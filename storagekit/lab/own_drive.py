@@ -15,7 +15,7 @@ from storagekit.calibrate.drive_check import demerit_by_class
 from storagekit.calibrate.drive_figures import DatasheetFigures
 from storagekit.calibrate.drive_fit import FittedDrive, fit_drive
 from storagekit.calibrate.measured_drive import measured_stream
-from storagekit.charts import Dashboard, Said
+from storagekit.charts import AnswerText, Dashboard
 from storagekit.charts.live import Control
 from storagekit.core.batching import real
 from storagekit.core.units import HOUR, MS, SECTOR
@@ -108,11 +108,11 @@ def _amounts(drive: str, _written: int) -> Amounts:
     found = mechanical(drive)
 
     def reads(scheduler: RLOOK | RSATF) -> list[float]:
-        asked = (
+        answers = (
             array(found, 1, read_share=1.0, queue=depth, objective=MaxThroughput(), scheduler=scheduler)
             for depth in DEPTHS
         )
-        return [one.ranking[0].throughput for one in asked]
+        return [one.ranking[0].throughput for one in answers]
 
     schedulers = {"LOOK": RLOOK(), "SATF": RSATF()}
     return Amounts(
@@ -120,7 +120,7 @@ def _amounts(drive: str, _written: int) -> Amounts:
     )
 
 
-def summary(answer: Beside) -> Said:
+def summary(answer: Beside) -> AnswerText:
     """Return a text: the random and sequential performance of your drive, and a table of both drives."""
     yours, other = answer.drives.values()
     mine, its = yours.figures, other.figures
@@ -135,7 +135,7 @@ def summary(answer: Beside) -> Said:
         f"{_in_a_row(yours.zones) / HOUR:,.1f} hours.",
     ]
     row = f"{mine.outer_sustained_rate / 1e6:,.0f} MB/s sequentially"
-    return Said(f"{alone:,.0f} random reads/s, {many:,.0f}/s with 32 outstanding; {row}", lines, _table(answer))
+    return AnswerText(f"{alone:,.0f} random reads/s, {many:,.0f}/s with 32 outstanding; {row}", lines, _table(answer))
 
 
 def _times(ratio: float) -> str:
@@ -224,8 +224,10 @@ def sample(drive: str = NEARLINE, count: int = 2500, seed: int = 0) -> RequestTr
     first = np.where(near, np.clip(before + draw_of.integers(-span, span, count), 0, last), first)
     reads, pause = draw_of.random(count) < 0.7, draw_of.exponential(5 * MS, count)
     offset, size, none = first * 8 * SECTOR, sectors * SECTOR, np.zeros(count)
-    asked = request_trace(np.cumsum(pause), none.astype(int), offset, size, reads, measured_response=none, think=pause)
-    service = measured_stream(asked, true).service.values.astype(float)
+    requests = request_trace(
+        np.cumsum(pause), none.astype(int), offset, size, reads, measured_response=none, think=pause
+    )
+    service = measured_stream(requests, true).service.values.astype(float)
     begins = np.append(0.0, np.cumsum(service + pause)[:-1])
     reported_times = np.maximum(service + draw_of.normal(0, NOISE, count), 0)
     return request_trace(begins, none.astype(int), offset, size, reads, measured_response=reported_times, think=pause)

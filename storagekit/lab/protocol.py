@@ -6,7 +6,7 @@ from functools import lru_cache
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider, StepsControl
 from storagekit.charts.live import FilledDashboard
 from storagekit.core.units import KB, MS
 from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, ShortestQueue
@@ -86,7 +86,7 @@ def answer(drive: str, replicas: int, load: int, reads: float, latency: float, s
     return ComparedProtocols(found, int(load), int(replicas), speed / 100)
 
 
-def words(found: ComparedProtocols) -> Said:
+def words(found: ComparedProtocols) -> AnswerText:
     """Return a text: the protocol with the highest throughput, and whether its lead over the second is significant."""
     here = found.data.sel(load=found.load)
     rate, response, tail = (here[name] for name in ("request_rate", "response", "tail"))
@@ -110,7 +110,7 @@ def words(found: ComparedProtocols) -> Said:
         },
         index=pd.Index(mean.index, name="protocol"),
     )
-    return Said(headline, lines, table)
+    return AnswerText(headline, lines, table)
 
 
 def _half(summary: xr.DataArray) -> float:

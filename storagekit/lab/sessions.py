@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider, StepsControl
 from storagekit.core.units import MB, MINUTE
 from storagekit.core.validation import COUNT, POSITIVE, SPEED
 from storagekit.lab.draw import sessions as draw
@@ -89,13 +89,13 @@ def promised(
     return Promised(cluster, request, balanced(cluster, request))
 
 
-def summary(answer: Promised) -> Said:
+def summary(answer: Promised) -> AnswerText:
     """Return a text: the number of sessions, the best striping, the constraint, and the effect of the stripe unit."""
     even, best, rate = answer.even, answer.best, answer.request.rate
     sessions, agents, unit = (int(column[best]) for column in (even.sessions, even.shapes.agents, even.shapes.unit))
     if not sessions:
         what = "a disk" if even.disk[best] >= even.network[best] else "the network"
-        return Said(
+        return AnswerText(
             f"Not even one session of {rate / 1e6:g} MB/s can be guaranteed",
             [f"{_capital(what)} would have to be {max(even.disk[best], even.network[best]):.2f} times as fast."],
         )
@@ -110,7 +110,7 @@ def summary(answer: Promised) -> Said:
         _of_units(answer),
         _of_striping(answer),
     ]
-    return Said(
+    return AnswerText(
         f"{sessions:,} sessions of {rate / 1e6:g} MB/s, {sessions * rate / 1e6:,.0f} MB/s in total",
         [one for one in lines if one],
     )
@@ -170,10 +170,10 @@ def dashboard(
         "minutes": Slider("Minutes", minutes, 1, max(240, minutes), few=[minutes]),
         "kind": ChoiceControl("Sessions", {"read": False, "write": True}, value=kind, few=[kind]),
     }
-    return Dashboard(_asked, lambda answer: draw.by_shape(answer.rows()), controls, summary)
+    return Dashboard(_answer, lambda answer: draw.by_shape(answer.rows()), controls, summary)
 
 
-def _asked(
+def _answer(
     disk: Disk,
     agents: float,
     rate_mb: float,

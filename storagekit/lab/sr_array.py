@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider
 from storagekit.charts.live import FilledDashboard
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
@@ -11,7 +11,7 @@ from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.lab.page import LabPage
 from storagekit.plan import LayoutAnswer, MaxThroughput, MinMean, array
 
-_GOALS = {"most requests/s": MaxThroughput(), "shortest single request": MinMean()}
+_OBJECTIVES = {"most requests/s": MaxThroughput(), "shortest single request": MinMean()}
 _CHART = ranking(
     (
         Bars("latency", "Response time of a single request (ms)", ".1f"),
@@ -22,7 +22,7 @@ _CHART = ranking(
 
 
 def answer(
-    drive: str, disks: int, read_share: float, queue: float, locality: float, data: float, goal: str
+    drive: str, disks: int, read_share: float, queue: float, locality: float, data: float, objective: str
 ) -> LayoutAnswer:
     """Return the answer of `sk.plan.array` for a drive of `KNOWN`.
 
@@ -35,7 +35,7 @@ def answer(
         queue=queue,
         locality=locality,
         data=data / 100 * disks,
-        objective=_GOALS[goal],
+        objective=_OBJECTIVES[objective],
         mirrors=None,
     )
     if not found.feasible:
@@ -43,7 +43,7 @@ def answer(
     return found
 
 
-def words(found: LayoutAnswer) -> Said:
+def words(found: LayoutAnswer) -> AnswerText:
     """Return a text: the best layout, the meaning of its factors, and the layout that the paper's rule selects."""
     best = found.ranking[0]
     layout = best.layout
@@ -66,7 +66,7 @@ def words(found: LayoutAnswer) -> Said:
         },
         index=pd.Index([str(one.layout) for one in shown], name="layout"),
     )
-    return Said(f"{layout}", lines, table)
+    return AnswerText(f"{layout}", lines, table)
 
 
 def draw(found: LayoutAnswer) -> FilledDashboard:
@@ -89,7 +89,7 @@ def dashboard() -> Dashboard:
         "queue": Slider("Requests waiting per drive", 2, 0.5, 32, 0.5, few=[1, 2, 8]),
         "locality": Slider("Seek locality", 3, 1, 20, 0.5, few=[1, 3]),
         "data": Slider("Data (% of raw capacity)", 10, 1, 60, few=[10, 30]),
-        "goal": ChoiceControl("Objective", {name: name for name in _GOALS}),
+        "objective": ChoiceControl("Objective", {name: name for name in _OBJECTIVES}),
     }
     return Dashboard(answer, draw, controls, words)
 

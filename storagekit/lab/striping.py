@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, completion_bounds
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider, StepsControl
 from storagekit.core.errors import InputError
 from storagekit.core.units import MB, MS
 from storagekit.core.validation import COUNT, POSITIVE, SIZE
@@ -86,7 +86,7 @@ def _width(disk: Disk, agents: int, size: float, rate: float, count: int) -> Wid
     return Width(count, limit, float(low[-1]), float(high[-1]), rates[:-1], low[:-1], high[:-1])
 
 
-def summary(answer: StripingTimes) -> Said:
+def summary(answer: StripingTimes) -> AnswerText:
     """Return a text: the recommended width, its response time, and the cost of striping."""
     best, alone, widest = answer.best, answer.widths[0], answer.widths[-1]
     rate = f"{answer.rate:g} requests/s"
@@ -103,7 +103,7 @@ def summary(answer: StripingTimes) -> Said:
             f"{widest.limit:,.0f} requests/s, or {alone.limit:,.0f} without striping, because each part of a request "
             f"costs a seek and half a revolution, {(answer.disk.seek + answer.disk.rotation) / MS:.1f} ms."
         )
-    return Said(headline, lines)
+    return AnswerText(headline, lines)
 
 
 def _between(one: Width) -> str:
@@ -125,10 +125,10 @@ def dashboard(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate:
         ),
         "rate": Slider("Requests/s", rate, 1, max(1000, rate), few=sorted({10, 50, 100, 200, 400, rate})),
     }
-    return Dashboard(_asked, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, summary)
+    return Dashboard(_answer, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, summary)
 
 
-def _asked(disk: Disk, agents: float, size_mb: float, rate: float) -> StripingTimes:
+def _answer(disk: Disk, agents: float, size_mb: float, rate: float) -> StripingTimes:
     return striped(disk, int(agents), size_mb * MB, float(rate))
 
 

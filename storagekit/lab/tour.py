@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, ChoiceControl, Dashboard, Slider, StepsControl
 from storagekit.core.arrays import AnyArray
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS, SECTOR
@@ -56,10 +56,10 @@ def dashboard(
         "size_kb": StepsControl("Size (KB)", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
         "kind": ChoiceControl("Request", {"read": True, "write": False}, value=kind, few=[kind]),
     }
-    return Dashboard(_asked, draw.request_way, controls, summary)
+    return Dashboard(_answer, draw.request_way, controls, summary)
 
 
-def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
+def _answer(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
     shares = (arm / 100, address / 100, platter / 100)
     return request_way(drive, int(replicas), *shares, size=size_kb * KB, read=kind)
 
@@ -72,7 +72,7 @@ PAGE = LabPage(
 )
 
 
-def summary(way: xr.Dataset) -> Said:
+def summary(way: xr.Dataset) -> AnswerText:
     """Return a text: the selected replica, the reason for the selection, and the times of the other replicas."""
     taken = int(way.taken)
     totals = way[list(PARTS)].to_dataarray("part").sum("part") / MS
@@ -102,7 +102,7 @@ def summary(way: xr.Dataset) -> Said:
         f"The first sector is under the head after {float(under):.2f} ms, and all {size} are transferred after "
         f"{float(totals.sel(replica=taken)):.2f} ms"
     )
-    return Said(headline, lines)
+    return AnswerText(headline, lines)
 
 
 def request_way(

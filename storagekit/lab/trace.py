@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from storagekit.charts import Dashboard, Said, Slider, StepsControl
+from storagekit.charts import AnswerText, Dashboard, Slider, StepsControl
 from storagekit.charts.live import Control, FilledDashboard
 from storagekit.charts.traces import character
 from storagekit.core.errors import InputError
@@ -109,9 +109,9 @@ def dropped(page: "Box", trace: str = "") -> Path | File:
     return path_of(trace)
 
 
-def figures(asked: Path | File) -> pd.DataFrame:
+def figures(source: Path | File) -> pd.DataFrame:
     """Return every characteristic of a trace with its unit; "-" if the trace does not determine it."""
-    _, found = _known(asked)
+    _, found = _known(source)
     shown = {name: ["-" if value is None else f"{value:,.4g}", UNITS[name]] for name, value in found.as_dict().items()}
     return pd.DataFrame.from_dict(shown, orient="index", columns=["value", "unit"]).rename(
         lambda name: name.replace("_", " ")
@@ -119,7 +119,7 @@ def figures(asked: Path | File) -> pd.DataFrame:
 
 
 def advised(
-    asked: Path | File, drive: Drive, disks: int = 12, data: float = 0.25, scale: float = 1.0, tolerate: int = 1
+    source: Path | File, drive: Drive, disks: int = 12, data: float = 0.25, scale: float = 1.0, tolerate: int = 1
 ) -> Advised:
     """Return the characteristics of a trace, and schemes that serve its requests.
 
@@ -129,7 +129,7 @@ def advised(
     """
     COUNT("disks", disks)
     SHARE("data", data)
-    trace, found = _known(asked)
+    trace, found = _known(source)
     answer = schemes(
         drive,
         disks,
@@ -140,11 +140,11 @@ def advised(
     return Advised(trace, found, scale, answer)
 
 
-def _known(asked: Path | File) -> tuple[RequestTrace, TraceCharacteristics]:
-    if isinstance(asked, File):
-        return _uploaded(asked.key, asked)
-    stamp = asked.stat().st_mtime_ns if asked.is_file() else 0
-    return _on_disk(asked, stamp)
+def _known(source: Path | File) -> tuple[RequestTrace, TraceCharacteristics]:
+    if isinstance(source, File):
+        return _uploaded(source.key, source)
+    stamp = source.stat().st_mtime_ns if source.is_file() else 0
+    return _on_disk(source, stamp)
 
 
 @lru_cache(4)
@@ -164,7 +164,7 @@ def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics
             raise InputError(str(fault).replace(str(path), path.name)) from None
 
 
-def summary(answer: Advised) -> Said:
+def summary(answer: Advised) -> AnswerText:
     """Return a text with the recommendation for a trace, its characteristics, and the ranking."""
     found, plan = answer.found, answer.plan
     source = answer.trace.source
@@ -177,11 +177,11 @@ def summary(answer: Advised) -> Said:
         _locality(found),
     ]
     if not plan.feasible:
-        return Said("No scheme of these drives sustains the trace", [str(plan.binding), *lines])
+        return AnswerText("No scheme of these drives sustains the trace", [str(plan.binding), *lines])
     best = plan.ranking[0]
     tail = f", 99th percentile {best.p99 / MS:,.0f} ms" if math.isfinite(best.p99) else ""
     times = f" at {answer.scale:g} times the rate" if answer.scale != 1 else ""
-    return Said(
+    return AnswerText(
         f"For requests like these{times}: {best.name}; mean response time {best.mean / MS:.1f} ms{tail}",
         lines,
         _table(plan),
@@ -234,7 +234,7 @@ def dashboard(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: flo
     speed-up of the recorded arrivals.
     """
     controls = {
-        "asked": Upload("Drop a trace file here", path_of(trace)),
+        "source": Upload("Drop a trace file here", path_of(trace)),
         "drive": drive_choice(drive),
         "disks": Slider("Drives", disks, 2, 60, few=sorted({4, 12, 24, disks})),
         "data": Slider("Data (% of raw capacity)", data, 1, 80, few=sorted({25, 60, data})),
@@ -243,7 +243,7 @@ def dashboard(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: flo
         ),
         "tolerate": Slider("Failures to tolerate", 1, 0, 3, few=[1, 2]),
     }
-    return Dashboard(_asked, _drawn, controls, summary)
+    return Dashboard(_answer, _drawn, controls, summary)
 
 
 def _drawn(answer: Advised) -> FilledDashboard:
@@ -252,8 +252,8 @@ def _drawn(answer: Advised) -> FilledDashboard:
     return character(overview.rows())
 
 
-def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: float, tolerate: int) -> Advised:
-    return advised(asked, drive, disks, data / 100, float(scale), tolerate)
+def _answer(source: Path | File, drive: Drive, disks: int, data: float, scale: float, tolerate: int) -> Advised:
+    return advised(source, drive, disks, data / 100, float(scale), tolerate)
 
 
 PAGE = LabPage(
@@ -265,7 +265,7 @@ PAGE = LabPage(
 
 
 def compared(
-    asked: Path | File,
+    source: Path | File,
     drive: str = NEARLINE,
     bricks: int = 2,
     copies: int = 2,
@@ -278,7 +278,7 @@ def compared(
     The first `requests` requests of a trace are simulated. The three ways are a fixed choice by address (hashing), the
     shorter queue, and the drive that reaches the block first (D-SPTF).
     """
-    disk, whole = mechanical(drive), _known(asked)[0]
+    disk, whole = mechanical(drive), _known(source)[0]
     placement = Replicas(bricks) if copies == bricks else Declustered(bricks, copies)
     ways = {"hashing": Hashing(), "shorter queue": ShortestQueue(2), "D-SPTF": DSPTF(latency=50 * US)}
     systems = {name: System(disk, placement, way, SATF(), AllCopies()) for name, way in ways.items()}

@@ -254,11 +254,11 @@ def _admit(
             end, session = heapq.heappop(leaving)
             reservations.release(session)
             note(end)
-        asked = classes[kind]
-        answer = mediator.request(asked.request(f"client {number}", time))
+        session_class = classes[kind]
+        answer = mediator.request(session_class.request(f"client {number}", time))
         if isinstance(answer, Admitted):
             admitted[number] = True
-            end = time + asked.size / asked.rate + 2 * answer.plan.period
+            end = time + session_class.size / session_class.rate + 2 * answer.plan.period
             heapq.heappush(leaving, (end, answer.session))
         note(time)
     return admitted, np.array(events).T

@@ -164,8 +164,8 @@ class Proposal:
     @cached_property
     def plan(self) -> TransferPlan:
         """Return the transfer plan of the session. It is computed at the first access."""
-        asked = self.request
-        return TransferPlan(self.layout, asked.client, asked.rate, asked.write, asked.start)
+        request = self.request
+        return TransferPlan(self.layout, request.client, request.rate, request.write, request.start)
 
 
 @dataclass(frozen=True)

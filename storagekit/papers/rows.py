@@ -24,12 +24,12 @@ class Rows(NamedTuple):
     own: Own
 
 
-def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -> Rows:
+def chosen(rows: Sequence[Row], known: Collection[str], what: str = "scheme") -> Rows:
     """Return the names of the selected rows, and your own dispatchers among these rows.
 
     Parameters
     ----------
-    asked : sequence
+    rows : sequence
         Names of `known`, and pairs of another name and a dispatcher.
     known : collection of str
         Names of the paper's rows.
@@ -49,7 +49,7 @@ def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -
     ['Hashing', 'mine']
     """
     own: dict[str, AbstractDispatch] = {}
-    names = [one if isinstance(one, str) else _own(one, known, own, what) for one in asked]
+    names = [one if isinstance(one, str) else _own(one, known, own, what) for one in rows]
     for name in names:
         if name not in known and name not in own:
             raise InputError(
@@ -61,13 +61,13 @@ def chosen(asked: Sequence[Row], known: Collection[str], what: str = "scheme") -
 
 
 def dispatchers(
-    asked: Sequence[Row], known: Mapping[str, AbstractDispatch], what: str = "scheme"
+    rows: Sequence[Row], known: Mapping[str, AbstractDispatch], what: str = "scheme"
 ) -> dict[str, AbstractDispatch]:
     """Return the dispatchers of the selected rows by name, in the order of the rows.
 
     Parameters
     ----------
-    asked : sequence
+    rows : sequence
         Names of `known`, and pairs of another name and a dispatcher.
     known : mapping of str to AbstractDispatch
         The dispatchers of the paper's rows by name.
@@ -79,7 +79,7 @@ def dispatchers(
     InputError
         In the cases of `chosen`.
     """
-    names, own = chosen(asked, known, what)
+    names, own = chosen(rows, known, what)
     every = {**known, **own}
     return {name: every[name] for name in names}
 

@@ -256,7 +256,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
         """Return the largest length of a request in sectors; None if only the capacity limits the length."""
         return None
 
-    def on(self, drive: AbstractDrive) -> "AbstractPlacement":
+    def for_drive(self, drive: AbstractDrive) -> "AbstractPlacement":
         """Return the layout with the properties of the drives that it needs; by default the layout itself.
 
         Raises

@@ -223,7 +223,7 @@ class Segments(AbstractPlacement):
             return jnp.full_like(part, -1)
         return jnp.where(part < self._most, part + self._most, part - self._most)
 
-    def on(self, drive: AbstractDrive) -> "Segments":
+    def for_drive(self, drive: AbstractDrive) -> "Segments":
         for at, (node, first) in enumerate(zip(self.nodes, self._firsts, strict=False)):
             most = _least(node, first, drive)
             if (node.sectors or 0) > most:

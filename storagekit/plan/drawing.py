@@ -23,9 +23,11 @@ _MEASURES = {
 }
 
 
-def draw(needs: Requirements, ranked: Sequence[Prediction], goal: Objective, check: Check | None) -> Chart:
+def draw(needs: Requirements, ranked: Sequence[Prediction], objective: Objective, check: Check | None) -> Chart:
     """Return the chart; see `SchemesAnswer.chart`."""
-    measure = goal.name if goal.name in _MEASURES and not math.isnan(getattr(ranked[0], goal.name)) else "mean"
+    measure = (
+        objective.name if objective.name in _MEASURES and not math.isnan(getattr(ranked[0], objective.name)) else "mean"
+    )
     factor, title = _MEASURES[measure]
     best = getattr(ranked[0], measure)
     # bars that are much longer than the best bar would compress the other bars
@@ -37,7 +39,7 @@ def draw(needs: Requirements, ranked: Sequence[Prediction], goal: Objective, che
         said = (found.simulated, found.low, found.high) if found else (math.nan,) * 3
         rows.append((one.name, getattr(one, measure) / factor, *(value / factor for value in said)))
     table = pd.DataFrame(rows, columns=["scheme", "predicted", "simulated", "low", "high"])
-    heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].name} ranks first by {goal.meaning}"
+    heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].name} ranks first by {objective.meaning}"
     more = len(ranked) - len(rows)
     drawn = [f"{needs.drive.name}; schemes that tolerate {needs.tolerate} or more failures"]
     drawn += [f"{more} other schemes are not drawn"] if more > 0 else []

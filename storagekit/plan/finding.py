@@ -32,11 +32,11 @@ _SPARES, _MOST_SPARES = 3, 23
 
 
 def found(
-    needs: Requirements, goal: Objective, families: Sequence[Family], scheduler: Scheduler
+    needs: Requirements, objective: Objective, families: Sequence[Family], scheduler: Scheduler
 ) -> tuple[list[Prediction], list[Prediction]]:
     """Return the schemes that meet the requirements, and the schemes with enough capacity that do not meet them.
 
-    If the goal may use fewer disks, return the schemes for the smallest number of disks with which any scheme meets the
+    If the objective may use fewer disks, return the schemes for the smallest number of disks with which any scheme meets the
     requirements.
     """
     most, least = needs.affordable, _least(needs)
@@ -47,9 +47,9 @@ def found(
 
     @cache
     def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
-        return found_of(needs, timing, goal.most_busy, families, scheduler, disks)
+        return found_of(needs, timing, objective.most_busy, families, scheduler, disks)
 
-    if not goal.may_leave_disks or least > most:
+    if not objective.may_leave_disks or least > most:
         return of(most)
     # Among multiples of `_DIVIDES`, more disks make each scheme faster. If one multiple is too slow, all smaller
     # multiples are too slow.
@@ -77,9 +77,9 @@ def found_of(
     return met, [one for one in every if one not in met]
 
 
-def order_of(needs: Requirements, goal: Objective, one: Prediction) -> tuple:
+def order_of(needs: Requirements, objective: Objective, one: Prediction) -> tuple:
     """Return the key by which a ranking is sorted. Schemes that a lost disk overloads come last."""
-    return overloads_after_failure(needs, one), goal.key(one)
+    return overloads_after_failure(needs, one), objective.key(one)
 
 
 def _least(needs: Requirements) -> int:

@@ -129,7 +129,7 @@ class LayoutAnswer(RankedAnswer[Candidate]):
 
         The number is 1 if the objective is the latency, otherwise the sum of the queue lengths of all disks.
         """
-        if isinstance(self.question.aim, MinMean):
+        if isinstance(self.question.criterion, MinMean):
             return 1
         return max(1, round(self.question.disks * float(np.asarray(self.question.load.queue))))
 
@@ -164,35 +164,35 @@ class LayoutAnswer(RankedAnswer[Candidate]):
         require_feasible(self.feasible, self.binding)
         chosen = self.ranking[: COUNT("candidates", candidates)]
         predicted = {one.layout: getattr(one, self.question.objective_name) for one in chosen}
-        measure = "response" if isinstance(self.question.aim, MinMean) else "throughput"
+        measure = "response" if isinstance(self.question.criterion, MinMean) else "throughput"
         return check_layouts(self.question, predicted, measure, self.outstanding, 0.0, seeds=seeds, requests=requests)
 
     def _content(self):
-        asked = self.question
+        question = self.question
         return super()._content() | {
             "recommended": self.recommended.to_dict() if self.recommended else None,
             "paper_rule": self.paper.to_dict() if self.paper else None,
             "optimum": vars(self.optimum) if self.optimum else None,
             "shares": list(self.shares),
-            "question": _asked(asked)
+            "question": _question_facts(question)
             | {
-                "disks": asked.disks,
-                "objective": asked.objective_name,
-                "scheduler": asked.scheduler_name,
-                "most_replicas": asked.most_replicas,
+                "disks": question.disks,
+                "objective": question.objective_name,
+                "scheduler": question.scheduler_name,
+                "most_replicas": question.most_replicas,
                 "p": self.share,
             },
         }
 
     def _lines(self):
-        asked = self.question
-        lines = [f"{asked.disks} disks, {asked.drive_name}, for {asked.objective_name}"]
+        question = self.question
+        lines = [f"{question.disks} disks, {question.drive_name}, for {question.objective_name}"]
         if self.recommended is None:
             return [*lines, f"not feasible: {self.binding}"]
         best = self.recommended
         lines += [
             f"recommended {best.layout} (D_s x D_r x D_m): {best.latency / MS:.2f} ms for a single request, "
-            f"{best.throughput:.0f} requests/s with {float(asked.load.queue):g} outstanding per disk"
+            f"{best.throughput:.0f} requests/s with {float(question.load.queue):g} outstanding per disk"
         ]
         if self.optimum:
             lines += [f"optimum before rounding: D_s {self.optimum.striping:.2f}, D_r {self.optimum.replicas:.2f}"]
@@ -273,12 +273,12 @@ class SizeAnswer(Answer):
 
         require_feasible(self.feasible, self.binding)
         assert self.layout is not None and self.disks is not None
-        goal, predicted = self.question.aim, {self.layout: getattr(self, self.question.aim.measure)}
+        goal, predicted = self.question.criterion, {self.layout: getattr(self, self.question.criterion.measure)}
         queues = None if isinstance(goal, ResponseGoal) else max(1, round(self.disks * goal.outstanding))
         return check_layouts(self.question, predicted, goal.measure, queues, goal.rate, seeds=seeds, requests=requests)
 
     def _content(self):
-        asked = self.question
+        question = self.question
         return {
             "feasible": self.feasible,
             "disks": self.disks,
@@ -288,7 +288,8 @@ class SizeAnswer(Answer):
             "utilization": self.utilization,
             "price": self.price,
             "binding": self.binding.to_dict(),
-            "question": _asked(asked) | {"goal": {"kind": type(asked.aim).__name__, **vars(asked.aim)}},
+            "question": _question_facts(question)
+            | {"goal": {"kind": type(question.criterion).__name__, **vars(question.criterion)}},
         }
 
     def _lines(self):
@@ -307,7 +308,7 @@ class SizeAnswer(Answer):
         ]
 
 
-def _asked(question: Question) -> dict[str, Any]:
+def _question_facts(question: Question) -> dict[str, Any]:
     """Return the question for JSON, without the tables of the drive and without infinite numbers of the load."""
     load = {name: float(value) for name, value in vars(question.load).items()}
     return {

@@ -144,8 +144,8 @@ def _best(columns: list[NDArray], every: Layouts, objective: LayoutObjective, sc
 
     columns: each `[question, 1]`.
     """
-    disks, full_seek, revolution, overhead, *asked = columns
-    load = Load(*asked)
+    disks, full_seek, revolution, overhead, *load_fields = columns
+    load = Load(*load_fields)
     count = int(disks[0, 0])
     rows = np.full((6, disks.size), np.nan)
     rows[:4] = 0

@@ -70,7 +70,7 @@ class Purchases:
     """
 
     needs: Requirements
-    goal: Objective
+    objective: Objective
     families: Sequence[Family]
     scheduler: Scheduler
     ranking: Sequence[Prediction]
@@ -124,9 +124,9 @@ class Purchases:
         return self.present.scheme.disks + self.present.spare
 
     @cached_property
-    def _goal(self) -> Objective:
-        # a goal that leaves disks out would leave out the disks that are bought
-        return MinMean() if self.goal.may_leave_disks else self.goal
+    def _objective(self) -> Objective:
+        # an objective that leaves disks out would leave out the disks that are bought
+        return MinMean() if self.objective.may_leave_disks else self.objective
 
     @cached_property
     def _any_kind(self) -> bool:
@@ -135,7 +135,7 @@ class Purchases:
         If the present scheme is not the best one on its disks, a better scheme is a free change, and a purchase must not
         count its gain too.
         """
-        return min(self.ranking, key=lambda one: order_of(self.needs, self._goal, one)) is self.present
+        return min(self.ranking, key=lambda one: order_of(self.needs, self._objective, one)) is self.present
 
     def _measures(self, needs: Requirements, one: Prediction) -> Measures:
         loss = math.nan if self.lifetimes is None else self.lifetimes.loss_probability(needs, one)
@@ -204,7 +204,12 @@ class Purchases:
         kept: the present scheme with the new disks as spares, if it is possible.
         """
         met, refused = found_of(
-            needs, timing_of(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
+            needs,
+            timing_of(needs.drive),
+            self.objective.most_busy,
+            self._families_of(needs.drive),
+            self.scheduler,
+            disks,
         )
         return self._first(needs, [*([kept] if kept else []), *self._allowed(met)], bool(refused))
 
@@ -214,7 +219,7 @@ class Purchases:
     def _first(self, needs: Requirements, every: Sequence[Prediction], slow: bool) -> Prediction | str:
         if every:
             # the first of equal schemes is kept
-            return min(every, key=lambda one: order_of(needs, self._goal, one))
+            return min(every, key=lambda one: order_of(needs, self._objective, one))
         if slow:
             return "all schemes with enough capacity are too slow"
         return "no scheme has enough capacity" if self._any_kind else "no scheme of this kind has enough capacity"
@@ -241,26 +246,31 @@ class Purchases:
         needs = plain.behind_cache(hits)
         disks = self._disks
         met, refused = found_of(
-            needs, timing_of(needs.drive), self.goal.most_busy, self._families_of(needs.drive), self.scheduler, disks
+            needs,
+            timing_of(needs.drive),
+            self.objective.most_busy,
+            self._families_of(needs.drive),
+            self.scheduler,
+            disks,
         )
         every = [behind_cache(plain, needs, one, hits, cache.time) for one in self._allowed(met)]
         within = [one for one in every if meets(plain, one)]
         return needs, self._first(needs, within, bool(refused or every))
 
     def _assumptions(self) -> tuple[str, ...]:
-        goal, meaning = self._goal, MEASURES[self.by][1]
+        objective, meaning = self._objective, MEASURES[self.by][1]
         lines = [
             f"The present array is {self.present.name} on {self._disks} x {self.needs.drive.name}. "
             "Each change is made alone.",
             f"Changes are ranked by the gain in the {meaning} per unit of cost. A gain of at most 0.1% does not count.",
         ]
-        if self.goal.may_leave_disks:
+        if self.objective.may_leave_disks:
             lines.append(
-                f"A purchase cannot reduce the number of disks, so that schemes are compared by {goal.meaning}."
+                f"A purchase cannot reduce the number of disks, so that schemes are compared by {objective.meaning}."
             )
         if self._any_kind:
             lines.append(
-                "After a change, the best scheme for the goal is used, of any kind. Data has to be moved to it."
+                "After a change, the best scheme for the objective is used, of any kind. Data has to be moved to it."
             )
         else:
             lines.append("After a purchase, the kind of the scheme remains, because a better scheme is a free change.")

@@ -13,7 +13,7 @@ from storagekit.drive import Drive
 from storagekit.plan.goal import Goal
 from storagekit.plan.objective import LAYOUT_OBJECTIVES, LayoutObjective
 
-Aim = TypeVar("Aim", bound=LayoutObjective | Goal)
+Criterion = TypeVar("Criterion", bound=LayoutObjective | Goal)
 
 
 # Maximum number of disks of one array, because all factors of this number are enumerated.
@@ -44,7 +44,7 @@ def require_ranking(objective: Any, scheduler: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Question(Generic[Aim]):
+class Question(Generic[Criterion]):
     """An array, its load, and its goal.
 
     Parameters
@@ -55,7 +55,7 @@ class Question(Generic[Aim]):
         Number of disks of a ranking, or maximum number of disks for a goal.
     load : Load
         The load.
-    aim : MinMean, MaxThroughput or Goal
+    criterion : MinMean, MaxThroughput or Goal
         The objective of a ranking, or the goal to be met with the fewest disks.
     scheduler : Scheduler or None
         The scheduler for the predicted throughput; None for FCFS.
@@ -70,7 +70,7 @@ class Question(Generic[Aim]):
     drive: Drive | DriveFigures | tuple[Drive | DriveFigures, ...]
     disks: int
     load: Load
-    aim: Aim
+    criterion: Criterion
     scheduler: Scheduler | None
     mirrors: int | None
     most_replicas: int
@@ -92,7 +92,7 @@ class Question(Generic[Aim]):
     @property
     def objective_name(self) -> str:
         """Return the name of the objective of a ranking, as in text and JSON."""
-        return next(name for name, one in LAYOUT_OBJECTIVES.items() if isinstance(self.aim, type(one)))
+        return next(name for name, one in LAYOUT_OBJECTIVES.items() if isinstance(self.criterion, type(one)))
 
     @property
     def scheduler_name(self) -> str:

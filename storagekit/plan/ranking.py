@@ -49,7 +49,7 @@ def schemes(
     read_share: float | None = None,
     rate: float | None = None,
     outstanding: int | None = None,
-    goal: Objective | None = None,
+    objective: Objective | None = None,
     tolerate: int = 0,
     mean: float | None = None,
     p99: float | None = None,
@@ -85,7 +85,7 @@ def schemes(
         Rate of Poisson arrivals, requests a second.
     outstanding : int, optional
         Number of outstanding requests. Give this number, `rate`, or `tenants`.
-    goal : Objective, optional
+    objective : Objective, optional
         `MaxThroughput()` (default with `outstanding`), `MinMean()` (default with `rate`), `MinP99()`, `MinP95()`,
         `MinCost()` or `MaxCapacity()`.
     tolerate : int
@@ -146,19 +146,23 @@ def schemes(
         drive, disks, data, sizes, read_share, rate, outstanding, tolerate, mean, p99, price, budget, queue_depth, tenants,
         different_streams("streams", streams), chunk, network, cache, tolerate_nodes, tolerate_racks,
     )  # fmt: skip
-    goal, scheduler, families = _goal(goal, needs), _scheduler(scheduler, needs), _families(needs, families)
-    met, refused = found(needs, goal, families, scheduler)
+    objective, scheduler, families = (
+        _objective(objective, needs),
+        _scheduler(scheduler, needs),
+        _families(needs, families),
+    )
+    met, refused = found(needs, objective, families, scheduler)
     small, long = _left_out(needs, families)
     return SchemesAnswer(
         needs=needs,
-        goal=goal,
+        objective=objective,
         scheduler=scheduler,
         families=tuple(families),
-        ranking=tuple(sorted(met, key=partial(order_of, needs, goal))),
-        refused=tuple(sorted(refused, key=partial(_nearness, goal))),
+        ranking=tuple(sorted(met, key=partial(order_of, needs, objective))),
+        refused=tuple(sorted(refused, key=partial(_nearness, objective))),
         small=small,
         long=long,
-        binding=_binding(needs, goal, met, refused, families),
+        binding=_binding(needs, objective, met, refused, families),
     )
 
 
@@ -202,12 +206,12 @@ def _scheduler(scheduler: Scheduler | None, needs: Requirements) -> Scheduler:
     return instance_of(Scheduler, "RLOOK() or RSATF()")("scheduler", scheduler)
 
 
-def _goal(goal: Objective | None, needs: Requirements) -> Objective:
-    """Return the goal of the ranking, by default the one for this kind of load. Raises InputError for a wrong type."""
-    if goal is None:
+def _objective(objective: Objective | None, needs: Requirements) -> Objective:
+    """Return the objective of the ranking, by default the one for this kind of load. Raises InputError for a wrong type."""
+    if objective is None:
         return MinMean() if needs.outstanding is None else MaxThroughput()
     wanted = "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()"
-    return instance_of(Objective, wanted)("goal", goal)
+    return instance_of(Objective, wanted)("objective", objective)
 
 
 def _families(needs: Requirements, families: Family | Sequence[Family] | None) -> Sequence[Family]:
@@ -239,7 +243,7 @@ def _families(needs: Requirements, families: Family | Sequence[Family] | None) -
 
 def _binding(
     needs: Requirements,
-    goal: Objective,
+    objective: Objective,
     met: Sequence[Prediction],
     refused: Sequence[Prediction],
     families: Sequence[Family],
@@ -250,7 +254,7 @@ def _binding(
     if needs.affordable < 1 and needs.price:
         return Binding("budget: no disk can be bought", needs.budget, needs.price, f"spend {needs.price:g} or more")
     if refused:
-        return _too_slow(needs, goal, refused)
+        return _too_slow(needs, objective, refused)
     every = [one for some in surviving(needs, needs.affordable, families) for one in some]
     if not every:
         return _too_few(needs, families)
@@ -333,20 +337,20 @@ def _enough_domains(needs: Requirements, families: Sequence[Family]) -> Network 
     return next((one for one in tried if suffices(one)), None)
 
 
-def _nearness(goal: Objective, one: Prediction) -> tuple[float, ...]:
+def _nearness(objective: Objective, one: Prediction) -> tuple[float, ...]:
     """Return the key by which rejected schemes are sorted.
 
     Overloaded schemes come last, in descending order of throughput.
     """
-    return (0.0, *goal.key(one)) if np.isfinite(one.mean) else (1.0, -one.throughput)
+    return (0.0, *objective.key(one)) if np.isfinite(one.mean) else (1.0, -one.throughput)
 
 
-def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction]) -> Binding:
+def _too_slow(needs: Requirements, objective: Objective, refused: Sequence[Prediction]) -> Binding:
     """Return the violated constraint if all schemes with enough capacity are too slow."""
-    connected = [one for one in refused if network_is_full(one) and _fast_enough(needs, goal, one)]
+    connected = [one for one in refused if network_is_full(one) and _fast_enough(needs, objective, one)]
     if connected:
         return overloaded_network(needs, min(connected, key=lambda one: one.network))
-    binding = _slow_disks(needs, goal, refused)
+    binding = _slow_disks(needs, objective, refused)
     links = [one for one in refused if network_is_full(one)]
     if len(links) < len(refused):
         return binding
@@ -355,15 +359,19 @@ def _too_slow(needs: Requirements, goal: Objective, refused: Sequence[Prediction
     return replace(binding, remedy=f"{binding.remedy}; the network is overloaded too: {network.remedy}")
 
 
-def _fast_enough(needs: Requirements, goal: Objective, one: Prediction) -> bool:
+def _fast_enough(needs: Requirements, objective: Objective, one: Prediction) -> bool:
     """Return whether the disks of a scheme are fast enough, without the limits of the network."""
-    idle = needs.rate is None or load_share(needs, one) <= goal.most_busy
+    idle = needs.rate is None or load_share(needs, one) <= objective.most_busy
     return idle and disks_meet(needs, one)
 
 
-def _slow_disks(needs: Requirements, goal: Objective, refused: Sequence[Prediction]) -> Binding:
+def _slow_disks(needs: Requirements, objective: Objective, refused: Sequence[Prediction]) -> Binding:
     """Return the violated constraint if the disks of all schemes with enough capacity are too slow."""
-    fewest = "" if goal.may_leave_disks else "; the goal MinCost() (--goal cost) finds the smallest number of disks"
+    fewest = (
+        ""
+        if objective.may_leave_disks
+        else "; the objective MinCost() (--objective cost) finds the smallest number of disks"
+    )
     best = max(refused, key=lambda one: (one.disk_limit, -one.utilization))
     if needs.rate is not None and best.disk_limit <= needs.rate:
         # with streams, the utilization is not in proportion to the rate
@@ -384,7 +392,7 @@ def _slow_disks(needs: Requirements, goal: Objective, refused: Sequence[Predicti
         idlest = min(busy, key=share)
         what = "disk utilization" if needs.queue_depth == 1 else "share of the maximum rate"
         constraint = f"{what}, %: {idlest.scheme} has the lowest"
-        return Binding(constraint, 100 * share(idlest), 100 * goal.most_busy, "add disks")
+        return Binding(constraint, 100 * share(idlest), 100 * objective.most_busy, "add disks")
     limit, nearest = min(((_worst(needs, one), one) for one in refused), key=lambda pair: pair[0].value / pair[0].limit)
     whose = f" of {limit.tenant}" if limit.tenant else ""
     constraint = f"{limit.measure} response{whose}, ms: {nearest.scheme} is the fastest"

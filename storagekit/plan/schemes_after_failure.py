@@ -155,7 +155,7 @@ class FailureRanking(SchemesRanking[SchemeAfterFailure]):
             return Binding("none")
         if self.unknown:
             return Binding("no formula for these schemes", remedy="leave out families, to include RAID 1 to 60")
-        return Binding("no scheme of the ranking has redundancy", remedy="ask with tolerate=1, and at least two disks")
+        return Binding("no scheme of the ranking has redundancy", remedy="give tolerate=1, and at least two disks")
 
     def _first(self):
         first = "while a disk is lost"

@@ -64,7 +64,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     ----------
     needs : Requirements
         The requirements.
-    goal : Objective
+    objective : Objective
         The objective of the ranking.
     scheduler : Scheduler
         The scheduler of the disks, used with outstanding requests.
@@ -73,7 +73,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     ranking : tuple of Prediction
         The schemes, the best first; empty if no scheme is feasible.
     refused : tuple of Prediction
-        Schemes that hold the data and tolerate the failures, but are too slow, or busier than the goal allows.
+        Schemes that hold the data and tolerate the failures, but are too slow, or busier than the objective allows.
     small : tuple of str
         Schemes that tolerate the failures, but are too small for the data.
     long : tuple of str
@@ -87,7 +87,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     COLUMNS = COLUMNS
 
     needs: Requirements
-    goal: Objective
+    objective: Objective
     scheduler: Scheduler
     families: tuple[Family, ...]
     ranking: tuple[Prediction, ...]
@@ -99,7 +99,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     @property
     def table(self) -> "xr.Dataset":
         bases = dict.fromkeys(one.basis for one in self.ranking)
-        found = super().table.assign_attrs(basis=" and ".join(bases), goal=self.goal.name)
+        found = super().table.assign_attrs(basis=" and ".join(bases), objective=self.objective.name)
         for name, meaning in _TENANT_COLUMNS.items() if self.needs.tenants else ():
             shape = len(self.ranking), len(self.needs.tenants)
             values = np.reshape([getattr(each, name) for one in self.ranking for each in one.tenants], shape)
@@ -151,9 +151,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             requests += _cache(needs, needs.cache)
         if needs.network is not None:
             requests += [_network(needs.network, needs.rate is not None), *_failed_domains(needs)]
-        if self.goal.most_busy < 1 and needs.rate is not None:
+        if self.objective.most_busy < 1 and needs.rate is not None:
             what = "the disk utilization" if needs.queue_depth == 1 else "the share of the maximum rate"
-            requests.append(f"{what} is limited to {self.goal.most_busy:.0%}")
+            requests.append(f"{what} is limited to {self.objective.most_busy:.0%}")
         simulated = [one.name for one in every if one.basis == "simulated"]
         if simulated:
             requests.append(
@@ -221,7 +221,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             needs = replace(needs if needs.cache is None else needs_behind(needs), network=None)
             chosen = [predict_again(needs, one, self.scheduler) for one in chosen]
         measures = [] if at_rate else ["throughput"]
-        measures += ["mean", "p95", "p99"] if isinstance(self.goal, MinP95) else ["mean", "p99"]
+        measures += ["mean", "p95", "p99"] if isinstance(self.objective, MinP95) else ["mean", "p99"]
         scheduler = None if at_rate else self.scheduler
         return check_schemes(needs, chosen, measures, scheduler, seeds=seeds, requests=requests)
 
@@ -247,7 +247,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         from storagekit.plan.drawing import draw
 
         require_feasible(self.feasible, self.binding, "draw")
-        return draw(self.needs, self.ranking, self.goal, check)
+        return draw(self.needs, self.ranking, self.objective, check)
 
     @validate
     def durability(
@@ -395,7 +395,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         require_feasible(self.feasible, self.binding, "grow")
         if not data and not load:
             raise InputError("growth of 0 for data and load: give one above 0, such as data=0.3 for 30% a year")
-        return growth_of(self.needs, self.goal, self.scheduler, self.ranking, data, load)
+        return growth_of(self.needs, self.objective, self.scheduler, self.ranking, data, load)
 
     @validate
     def next_purchase(
@@ -436,7 +436,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         budget : float, optional
             Limit of the cost of a change.
         by : {"mean", "p95", "p99", "throughput", "capacity", "durability"}, optional
-            Measure by which changes are ranked. By default it is the measure of the goal, or "mean" for the goal
+            Measure by which changes are ranked. By default it is the measure of the objective, or "mean" for the objective
             `MinCost()`.
         failures : Failures, optional
             Annual failure rate of a disk, for questions with a rate. With it, each change also has a probability of a data
@@ -479,14 +479,14 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         given = {"failures": failures, "caches": caches, "detection": detection, "refill": refill}
         self._require_purchasable({name for name, value in given.items() if value} | {by}, bit_error_rate)
         if by is None:
-            by = self.goal.name if self.goal.name in MEASURES else "mean"
+            by = self.objective.name if self.objective.name in MEASURES else "mean"
         if self.needs.rate is None and by in ("p95", "p99"):
             by = "mean"
         # rates of events within microseconds would overflow
         refill = refill if refill >= 1 else 0.0
         lifetimes = None if failures is None else Lifetimes(failures, detection, bit_error_rate, refill, years)
         given = price, scheme, more, drives, caches, lifetimes, budget, by
-        return Purchases(self.needs, self.goal, self.families, self.scheduler, self.ranking, *given).answer()
+        return Purchases(self.needs, self.objective, self.families, self.scheduler, self.ranking, *given).answer()
 
     def _require_disks(self, what: str, reason: str) -> None:
         """Raise InputError if the drives are SSDs. what: name of a method or argument."""
@@ -496,7 +496,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def _require_no_cache(self, what: str) -> None:
         """Raise InputError if the disks are behind a cache. what: name of a method or argument."""
         if self.needs.cache is not None:
-            raise InputError(f"{what} with a cache: there is no formula; ask for the disks without the cache")
+            raise InputError(f"{what} with a cache: there is no formula; plan the disks without the cache")
 
     def _require_purchasable(self, given: set[str | None], bit_error_rate: float) -> None:
         """Raise InputError if arguments of `next_purchase` do not fit together. given: names of arguments with values."""
@@ -518,15 +518,15 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         listed["network"] = self.needs.network and self.needs.network.to_dict()
         listed["cache"] = self.needs.cache and self.needs.cache.to_dict()
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes", *listed)]
-        asked = {name: getattr(self.needs, name) for name in names} | listed
+        settings = {name: getattr(self.needs, name) for name in names} | listed
         return super()._content() | {
             "recommended": self.recommended.name if self.recommended else None,
-            "goal": self.goal.name,
+            "objective": self.objective.name,
             "refused": [one.to_dict() for one in self.refused],
             "small": list(self.small),
             "long": list(self.long),
             "warnings": list(self.warnings),
-            "question": {"drive": self.needs.drive.name, "sizes": [list(one) for one in self.needs.sizes], **asked},
+            "question": {"drive": self.needs.drive.name, "sizes": [list(one) for one in self.needs.sizes], **settings},
         }
 
     def _lines(self):
@@ -539,7 +539,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         heading = (
             f"{needs.data / _TB:g} TB on {needs.disks} x {needs.drive.name}, {load}, {needs.read_share:.0%} reads, "
             f"tolerates {needs.tolerate} failure{'s' if needs.tolerate != 1 else ''}"
-            f"{needs.failed_domains and f' and the loss of {needs.failed_domains}'}; ranked by {self.goal.meaning}"
+            f"{needs.failed_domains and f' and the loss of {needs.failed_domains}'}; ranked by {self.objective.meaning}"
         )
         best = self.recommended
         if best is None:

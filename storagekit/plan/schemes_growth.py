@@ -122,21 +122,21 @@ class GrowthRanking(SchemesRanking[SchemeGrowth]):
 
 def growth_of(
     needs: Requirements,
-    goal: Objective,
+    objective: Objective,
     scheduler: Scheduler,
     predictions: Sequence[Prediction],
     data: float,
     load: float,
 ) -> GrowthRanking:
     """Return how long schemes are enough; see `SchemesAnswer.growth`."""
-    growing = _Growth(needs, goal.most_busy, scheduler, timing_of(needs.drive), data, load)
+    growing = _Growth(needs, objective.most_busy, scheduler, timing_of(needs.drive), data, load)
     found = [growing.of(one) for one in predictions if not isinstance(one.scheme, SimulatedOnly)]
     unknown = tuple(one.name for one in predictions if isinstance(one.scheme, SimulatedOnly))
     assumptions = (
         "The data grows by one factor in each year, and the load by another, all tenants and streams alike. Sizes and the "
         "share of reads remain.",
         "A scheme stops being enough when the data exceeds its capacity, when a response time exceeds its limit, or when the "
-        "disks are busier than the goal allows. Without limits of the response time, the disks may be nearly saturated.",
+        "disks are busier than the objective allows. Without limits of the response time, the disks may be nearly saturated.",
     )
     ranking = tuple(sorted(found, key=lambda one: (-one.years, one.mean)))
     return GrowthRanking(data, load, ranking, unknown, assumptions)

@@ -408,7 +408,7 @@ class NextPurchase(RankedAnswer[Change]):
             lines.append(self._nothing())
         for by in MEASURES:
             other = self.best_for(by)
-            # the percentiles follow the mean, so that they are named only with such a goal
+            # the percentiles follow the mean, so that they are named only with such an objective
             if other is not None and other is not bought and by != self.by and by not in ("p95", "p99"):
                 lines.append(f"for {MEASURES[by][1]}: {_sentence(other, by)}")
         return lines

@@ -108,28 +108,28 @@ class SharesAnswer(Answer):
         )
 
     def _content(self):
-        asked = self.question
+        question = self.question
         return {
-            "policy": asked.policy,
+            "policy": question.policy,
             "streams": {name: share.to_dict() for name, share in self.shares.items()},
             "utilization": list(self.utilization),
             "question": {
-                "bricks_bytes_per_s": list(asked.bricks),
-                "streams": {name: _asked(stream) for name, stream in asked.streams.items()},
+                "bricks_bytes_per_s": list(question.bricks),
+                "streams": {name: _stream_facts(stream) for name, stream in question.streams.items()},
             },
         }
 
     def _lines(self):
-        asked = self.question
-        counts = [f"{count} {word}{'s' * (count > 1)}" for count, word in _counts(asked)]
-        other = "single" if asked.policy == "total" else "total"
+        question = self.question
+        counts = [f"{count} {word}{'s' * (count > 1)}" for count, word in _counts(question)]
+        other = "single" if question.policy == "total" else "total"
         titles = ("stream", "weight", "rate", "rate/weight", WORDS[other], "   by brick")
         rows = [self._cells(name, share) for name, share in self.shares.items()]
-        made = zip(self.utilization, asked.bricks, strict=True)
+        made = zip(self.utilization, question.bricks, strict=True)
         used = [f"brick {number} {part:.0%} of {rate / 1e6:.2f}" for number, (part, rate) in enumerate(made)]
         wide = 2 + max(len("stream"), *(len(name) for name in self.shares))
         return [
-            f"{', '.join(counts)}, shared {WORDS[asked.policy]}; rates in MB/s",
+            f"{', '.join(counts)}, shared {WORDS[question.policy]}; rates in MB/s",
             *text_table(titles, rows, (0, 8, 9, 13, 26, 0)),
             f"utilization: {', '.join(used)}",
             "",
@@ -148,11 +148,11 @@ def _in_words(binding: Binding) -> str:
     return f"{binding.constraint} ({binding.value / 1e6:.2f} of {binding.limit / 1e6:.2f} MB/s); {binding.remedy}"
 
 
-def _counts(asked: SharesQuestion) -> tuple[tuple[int, str], ...]:
-    return (len(asked.streams), "stream"), (len(asked.bricks), "brick")
+def _counts(question: SharesQuestion) -> tuple[tuple[int, str], ...]:
+    return (len(question.streams), "stream"), (len(question.bricks), "brick")
 
 
-def _asked(stream: Stream) -> dict[str, Any]:
+def _stream_facts(stream: Stream) -> dict[str, Any]:
     demand = stream.demand
     limits = {str(brick): float(rate) for brick, rate in demand.items()} if isinstance(demand, Mapping) else demand
     bricks = [int(brick) for brick in stream.bricks]

@@ -124,7 +124,7 @@ def size(
 def _answer(
     question: Question[Goal], timing: Linear | Curve, affordable: int, price: float | None, budget: float | None
 ) -> tuple[_Best | None, Binding]:
-    goal, most, data = question.aim, question.disks, float(np.asarray(question.load.data))
+    goal, most, data = question.criterion, question.disks, float(np.asarray(question.load.data))
     mirrors = question.least_mirrors
     holds = math.ceil(data * mirrors * (1 - 1e-9))
     what = f"capacity: {data:g} drives of data with D_m = {mirrors}"
@@ -173,7 +173,7 @@ def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
     With fewer disks, the goal is infeasible: the overhead alone would keep all disks busy, or the data do not fit.
     """
     data = float(np.asarray(question.load.data)) * question.least_mirrors
-    return max(1, math.ceil(max(data, question.aim.least_disks(timing)) * (1 - 1e-9)))
+    return max(1, math.ceil(max(data, question.criterion.least_disks(timing)) * (1 - 1e-9)))
 
 
 def _fewest(
@@ -203,8 +203,8 @@ def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _B
     every = every.where(used_share(question.load, every, disks) <= 1 + 1e-9)
     if not every.count:
         return None
-    reached = question.aim.reached(timing, question.load, every, disks)
-    lack = question.aim.lack(reached)
+    reached = question.criterion.reached(timing, question.load, every, disks)
+    lack = question.criterion.lack(reached)
     # all saturated layouts miss the goal equally: take the layout with the highest throughput
     best = int(np.lexsort((-reached.throughput, lack))[0])
     return _Best(disks, every.at(best), *(float(values[best]) for values in (*reached, lack)))

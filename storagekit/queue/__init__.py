@@ -9,7 +9,7 @@ from storagekit.queue.coordinators import ByBrick as ByBrick
 from storagekit.queue.coordinators import InTurn as InTurn
 from storagekit.queue.coordinators import OneCoordinator as OneCoordinator
 from storagekit.queue.coordinators import account as account
-from storagekit.queue.coordinators import ledger as ledger
+from storagekit.queue.coordinators import empty_ledger as empty_ledger
 from storagekit.queue.cost import AbstractCost as AbstractCost
 from storagekit.queue.cost import ByBytes as ByBytes
 from storagekit.queue.cost import ByRequests as ByRequests

@@ -32,7 +32,7 @@ class Queued(NamedTuple):
         Brick of each drive.
     acts : array of bool, shape `[drive, *batch]`
         Mask of the drives of the bricks whose queue acts.
-    which : array of int, shape `[1, *batch]`, or None
+    drive : array of int, shape `[1, *batch]`, or None
         The drive that has become idle or, at a time from `AbstractQueue.next_issue`, any drive of the brick. None if the
         queue acts because parts have arrived.
     placement : AbstractPlacement
@@ -45,7 +45,7 @@ class Queued(NamedTuple):
     busy: Bool[Array, "drive *batch"]
     brick: Int[Array, "drive *ones"]
     acts: Bool[Array, "drive *batch"]
-    which: Int[Array, "1 *batch"] | None
+    drive: Int[Array, "1 *batch"] | None
     placement: AbstractPlacement
 
 
@@ -69,7 +69,7 @@ class AbstractQueue(Component):
         return False
 
     @abstractmethod
-    def hand(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *batch"]]:
+    def issue(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *batch"]]:
         """Issue parts at the bricks whose queues act.
 
         Parameters
@@ -90,7 +90,7 @@ class AbstractQueue(Component):
     def next_issue(self, private: Any) -> Float[AnyArray, "#brick *#batch"]:
         """Return the time at which each brick issues a part, unless a part arrives or an access ends before.
 
-        At this time, `hand` must issue a part of the brick. Otherwise the time does not advance, and the simulation does
+        At this time, `issue` must issue a part of the brick. Otherwise the time does not advance, and the simulation does
         not end. The method is called only if `issues_by_time` is true.
 
         Parameters
@@ -162,7 +162,7 @@ class Unlimited(AbstractQueue):
     def holds_back(self):
         return False
 
-    def hand(self, private, queued):
+    def issue(self, private, queued):
         return private, queued.acts
 
     def issued(self, private, waiting, brick):

@@ -31,15 +31,15 @@ class ServiceLedger(NamedTuple):
     """Counters of the coordinators, in units of cost.
 
     sent: cost of the requests that each coordinator has sent for each stream, `[row]`, with row = coordinator * streams
-    + stream. then: value of `sent` when each coordinator last sent a request of the stream to each brick, in an array
-    `[brick, row]`.
+    + stream. at_last_request: value of `sent` when each coordinator last sent a request of the stream to each brick, in
+    an array `[brick, row]`.
     """
 
-    sent: int64_pair.Wide
-    then: int64_pair.Wide
+    sent: int64_pair.Pair
+    at_last_request: int64_pair.Pair
 
 
-def ledger(rows: int, bricks: int, batch: tuple[int, ...]) -> ServiceLedger:
+def empty_ledger(rows: int, bricks: int, batch: tuple[int, ...]) -> ServiceLedger:
     """Return counters that are all 0.
 
     Parameters
@@ -60,22 +60,22 @@ def ledger(rows: int, bricks: int, batch: tuple[int, ...]) -> ServiceLedger:
 
 
 def account(
-    book: ServiceLedger,
+    ledger: ServiceLedger,
     row: Int[Array, "row_of_brick *batch"],
     cost: UInt32[Array, "brick *batch"],
-    there: Bool[Array, "brick *batch"],
+    receives: Bool[Array, "brick *batch"],
 ) -> tuple[ServiceLedger, UInt32[Array, "brick *batch"]]:
     """Count a request that is sent to several bricks. Bricks are counted in the order of their numbers.
 
     Parameters
     ----------
-    book : ServiceLedger
+    ledger : ServiceLedger
         The counters before the request.
     row : int array, `[1, *batch]` or `[brick, *batch]`
         Row of the coordinator and stream, one for all bricks or one for each brick.
     cost : uint32 array, `[brick, *batch]`
         Cost of the request at each brick.
-    there : bool array, `[brick, *batch]`
+    receives : bool array, `[brick, *batch]`
         Mask of the bricks that receive a part of the request.
 
     Returns
@@ -86,29 +86,33 @@ def account(
         For each brick, the cost of the requests that the coordinator has sent to other bricks since its last request to
         this brick, at most 2^32 - 1.
     """
-    cost = jnp.where(there, cost, jnp.uint32(0))
+    cost = jnp.where(receives, cost, jnp.uint32(0))
     before, sent = _before(row, cost)
-    so_far = int64_pair.Wide(*(jnp.take_along_axis(word, row, axis=0) for word in book.sent))
+    so_far = int64_pair.Pair(*(jnp.take_along_axis(word, row, axis=0) for word in ledger.sent))
     total = int64_pair.add(so_far, _small(before))
     column = jnp.broadcast_to(row, cost.shape)[:, None]
-    known = int64_pair.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in book.then))
-    elsewhere = int64_pair.subtract(total, known)
-    elsewhere = jnp.where(elsewhere.high > 0, MOST, elsewhere.low)
-    now = int64_pair.pick(there, int64_pair.add(total, _small(cost)), known)
+    known = int64_pair.Pair(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in ledger.at_last_request))
+    difference = int64_pair.subtract(total, known)
+    service_elsewhere = jnp.where(difference.high > 0, MOST, difference.low)
+    now = int64_pair.pick(receives, int64_pair.add(total, _small(cost)), known)
     if row.shape[0] == 1:
         after = int64_pair.add(so_far, _small(sent))
-        then = (put(word, row, new[:, None], axis=1) for word, new in zip(book.then, now, strict=True))
-        sums = (put(word, row, new) for word, new in zip(book.sent, after, strict=True))
-        return ServiceLedger(int64_pair.Wide(*sums), int64_pair.Wide(*then)), elsewhere
-    every = row_index(book.sent.low.shape[0], row)
+        at_last_request = (
+            put(word, row, new[:, None], axis=1) for word, new in zip(ledger.at_last_request, now, strict=True)
+        )
+        sums = (put(word, row, new) for word, new in zip(ledger.sent, after, strict=True))
+        return ServiceLedger(int64_pair.Pair(*sums), int64_pair.Pair(*at_last_request)), service_elsewhere
+    every = row_index(ledger.sent.low.shape[0], row)
     mine = row[:, None] == every[None]
     added = jnp.sum(jnp.where(mine, cost[:, None], jnp.uint32(0)), axis=0, dtype=jnp.uint32)
-    then = int64_pair.pick(mine, int64_pair.Wide(now.high[:, None], now.low[:, None]), book.then)
-    return ServiceLedger(int64_pair.add(book.sent, _small(added)), then), elsewhere
+    at_last_request = int64_pair.pick(
+        mine, int64_pair.Pair(now.high[:, None], now.low[:, None]), ledger.at_last_request
+    )
+    return ServiceLedger(int64_pair.add(ledger.sent, _small(added)), at_last_request), service_elsewhere
 
 
-def _small(count: UInt32[Array, "*row"]) -> int64_pair.Wide:
-    return int64_pair.Wide(jnp.zeros_like(count), count)
+def _small(count: UInt32[Array, "*row"]) -> int64_pair.Pair:
+    return int64_pair.Pair(jnp.zeros_like(count), count)
 
 
 def _before(

@@ -53,16 +53,16 @@ class AbstractDelay(eqx.Module):
     @abstractmethod
     def ticks(
         self,
-        elsewhere: UInt32[Array, "brick *batch"],
+        service_elsewhere: UInt32[Array, "brick *batch"],
         cost: UInt32[Array, "brick *batch"],
         price: UInt32[Array, "1 *batch"],
         cap: UInt32[Array, "1 *batch"],
-    ) -> int64_pair.Wide:
+    ) -> int64_pair.Pair:
         """Return the delay of a request at each brick.
 
         Parameters
         ----------
-        elsewhere : uint32 array, `[brick, *batch]`
+        service_elsewhere : uint32 array, `[brick, *batch]`
             For each brick, the cost of the requests that the stream has sent to other bricks since its last request to
             this brick, as counted by the coordinator of the request.
         cost : uint32 array, `[brick, *batch]`
@@ -72,7 +72,7 @@ class AbstractDelay(eqx.Module):
 
         Returns
         -------
-        int64_pair.Wide, `[brick, *batch]`
+        int64_pair.Pair, `[brick, *batch]`
             The delay in ticks.
         """
 
@@ -80,8 +80,8 @@ class AbstractDelay(eqx.Module):
 class Single(AbstractDelay):
     """No delay: each brick divides its service independently of other bricks, as in SFQ(D) (dsfq, section 3.2)."""
 
-    def ticks(self, elsewhere, cost, price, cap):
-        return int64_pair.product(jnp.zeros_like(elsewhere), price)
+    def ticks(self, service_elsewhere, cost, price, cap):
+        return int64_pair.product(jnp.zeros_like(service_elsewhere), price)
 
 
 class Total(AbstractDelay):
@@ -90,8 +90,8 @@ class Total(AbstractDelay):
     This is TOTAL-DSFQ (dsfq, equation 7).
     """
 
-    def ticks(self, elsewhere, cost, price, cap):
-        return int64_pair.product(elsewhere, price)
+    def ticks(self, service_elsewhere, cost, price, cap):
+        return int64_pair.product(service_elsewhere, price)
 
 
 # Converts a field with one value for each stream.
@@ -152,7 +152,7 @@ class MinimumOnly(_Guaranteed):
     dsfq, equation 11.
     """
 
-    def ticks(self, elsewhere, cost, price, cap):
+    def ticks(self, service_elsewhere, cost, price, cap):
         return int64_pair.product(cost, cap)
 
 
@@ -173,8 +173,8 @@ class Hybrid(_Guaranteed):
 
     optional: ClassVar[bool] = True
 
-    def ticks(self, elsewhere, cost, price, cap):
-        total = int64_pair.product(elsewhere, price)
+    def ticks(self, service_elsewhere, cost, price, cap):
+        total = int64_pair.product(service_elsewhere, price)
         return int64_pair.pick(cap == NO_CAP, total, int64_pair.earlier(total, int64_pair.product(cost, cap)))
 
 

@@ -57,38 +57,38 @@ class Depth(AbstractQueue):
         return jnp.zeros((sizes.slots, *sizes.batch), jnp.uint32)
 
     def on_admitted(self, private: UInt32[Array, "slot *batch"], event: RequestAdmitted):
-        return jnp.where(event.into, jnp.uint32(0), private)
+        return jnp.where(event.slot_mask, jnp.uint32(0), private)
 
     def on_access_started(self, private: UInt32[Array, "slot *batch"], event: AccessStarted):
         if not event.placement.reads_before_writes:
             return private
         # a drive that reads a part before it writes the part receives it twice
-        served = (row_index(private.shape[0], private) == event.slot) & event.kept
+        served = (row_index(private.shape[0], private) == event.slot) & event.started
         return jnp.where(served, private & ~bit(event.part), private)
 
     def issued(self, private, waiting, brick):
         return waiting & private
 
-    def hand(self, private: UInt32[Array, "slot *batch"], queued: Queued):
+    def issue(self, private: UInt32[Array, "slot *batch"], queued: Queued):
         # Shapes: [drive, slot, *batch], and [drive, drive, *ones] for sums over a brick.
         drive = jnp.arange(queued.busy.shape[0], dtype=jnp.int32).reshape(-1, *(1,) * private.ndim)
         # The parameters of a layout may differ between runs.
         part = jax.vmap(queued.placement.part_on, in_axes=(0, None))(drive, queued.locations)
         waits = bit_is_set(queued.waiting[None], part)
         same = queued.brick[:, None] == queued.brick[None]
-        slot, given = row_index(private.shape[0], private)[None], jnp.zeros_like(queued.busy)
+        slot, received = row_index(private.shape[0], private)[None], jnp.zeros_like(queued.busy)
         for _ in range(AT_ONCE):
             mine = waits & bit_is_set(private[None], part)
-            at_work = jnp.sum(mine, axis=1) + queued.busy
-            room = jnp.sum(jnp.where(same, at_work[None], 0), axis=1) < self.depth
+            outstanding = jnp.sum(mine, axis=1) + queued.busy
+            has_space = jnp.sum(jnp.where(same, outstanding[None], 0), axis=1) < self.depth
             sent = jnp.where(waits & ~mine, queued.sent[None], jnp.inf)
             oldest = jnp.min(jnp.where(same, jnp.min(sent, axis=1)[None], jnp.inf), axis=1)
             oldest_ones = (sent <= oldest[:, None]) & jnp.isfinite(sent)
             # Among requests that were sent at the same time, the request in the first slot is issued first.
             first = jnp.where(oldest_ones, slot, slot.shape[1])
             first = jnp.min(jnp.where(same, jnp.min(first, axis=1)[None], slot.shape[1]), axis=1)
-            next_ones = oldest_ones & (slot == first[:, None]) & (room & queued.acts)[:, None]
+            next_ones = oldest_ones & (slot == first[:, None]) & (has_space & queued.acts)[:, None]
             # A drive has at most one part of a request, so that the bits of different drives differ.
             private = private | jnp.bitwise_or.reduce(jnp.where(next_ones, bit(part), jnp.uint32(0)), axis=0)
-            given = given | jnp.any(next_ones, axis=1)
-        return private, given
+            received = received | jnp.any(next_ones, axis=1)
+        return private, received

@@ -41,7 +41,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, require, traced, validate_fields
 from storagekit.placement import MOST_PARTS, AbstractPlacement
 from storagekit.queue.base import AbstractQueue, Queued
-from storagekit.queue.coordinators import AbstractCoordinators, OneCoordinator, ServiceLedger, account, ledger
+from storagekit.queue.coordinators import AbstractCoordinators, OneCoordinator, ServiceLedger, account, empty_ledger
 from storagekit.queue.cost import AbstractCost, ByBytes
 from storagekit.queue.delay import AbstractDelay, Prices, Total, prices
 
@@ -60,20 +60,20 @@ class Tags(NamedTuple):
     virtual: virtual time of each brick. finish: finish tag of the last request of each stream at each brick. start:
     start tag of the request in each slot, one row for each brick, or one row if requests have one part. queued: mask of
     the bricks at which a part of the request in each slot waits. order: number of requests that the brick had issued
-    before this request, in the same rows as `start`. given: number of requests that each brick has issued; the parts of
-    one request at a brick count as one. at_work: number of issued parts that are still at the drives of each brick.
-    book, turn: state of the coordinators.
+    before this request, in the same rows as `start`. issued_count: number of requests that each brick has issued; the
+    parts of one request at a brick count as one. outstanding: number of issued parts that are still at the drives of
+    each brick. ledger: counters of the coordinators. coordinator_state: private state of the coordinators.
     """
 
-    virtual: int64_pair.Wide
-    finish: int64_pair.Wide
-    start: int64_pair.Wide
+    virtual: int64_pair.Pair
+    finish: int64_pair.Pair
+    start: int64_pair.Pair
     queued: UInt32[Array, "slot *batch"]
     order: Int[Array, "row slot *batch"]
-    given: Int[Array, "brick *batch"]
-    at_work: Int[Array, "brick *batch"]
-    book: ServiceLedger
-    turn: Any
+    issued_count: Int[Array, "brick *batch"]
+    outstanding: Int[Array, "brick *batch"]
+    ledger: ServiceLedger
+    coordinator_state: Any
 
 
 class TaggedArrival(NamedTuple):
@@ -85,10 +85,10 @@ class TaggedArrival(NamedTuple):
 
     parts: Int[Array, "brick *batch"]
     stream: Int[Array, "1 *batch"]
-    start: int64_pair.Wide
+    start: int64_pair.Pair
 
     @property
-    def there(self) -> Bool[Array, "brick *batch"]:
+    def receives(self) -> Bool[Array, "brick *batch"]:
         """Return the mask of the bricks that receive a part of the request."""
         return self.parts > 0
 
@@ -97,7 +97,7 @@ class TagQueue(AbstractQueue):
     """Base class of queues that tag the requests of streams, and issue them to the drives in the order of the tags.
 
     At most `depth` parts are at the drives of a brick. The private state of a subclass has the fields `queued`, `order`,
-    `given` and `at_work` of `Tags`.
+    `issued_count` and `outstanding` of `Tags`.
     """
 
     depth: eqx.AbstractVar[Int[AnyArray, "..."]]
@@ -128,16 +128,16 @@ class TagQueue(AbstractQueue):
             )
 
     def on_access_ended(self, private: Any, event: AccessEnded) -> Any:
-        brick = event.placement.brick_of(event.which)
-        left = (row_index(private.at_work.shape[0], private.at_work) == brick) & event.made
-        return private._replace(at_work=private.at_work - left)
+        brick = event.placement.brick_of(event.drive)
+        left = (row_index(private.outstanding.shape[0], private.outstanding) == brick) & event.ended
+        return private._replace(outstanding=private.outstanding - left)
 
     def issued(self, private: Any, waiting, brick):
         return jnp.where(bit_is_set(private.queued, brick), jnp.uint32(0), waiting)
 
     def enqueue_time(self, private: Any, arrival_time, brick):
         # The order is relative to the next request that the brick will issue.
-        return (of_brick(private.order, brick) - pick(private.given, brick)).astype(jnp.float32)
+        return (of_brick(private.order, brick) - pick(private.issued_count, brick)).astype(jnp.float32)
 
     def _rows(self, sizes: StateSizes) -> int:
         """Return the number of rows of the tags: one for each brick, or one if requests have one part."""
@@ -149,28 +149,28 @@ class TagQueue(AbstractQueue):
             )
         return 1 if sizes.placement.single else sizes.bricks
 
-    def _issued(
-        self, private: Any, queued: Queued, slot: Int[Array, "1 *batch"], goes: Bool[Array, "1 *batch"]
+    def _issue_request(
+        self, private: Any, queued: Queued, slot: Int[Array, "1 *batch"], issues: Bool[Array, "1 *batch"]
     ) -> tuple[Any, Bool[Array, "brick *batch"], Bool[Array, "drive *batch"]]:
         """Return the state after a brick has issued the request in a slot, its mask, and the mask of its drives with a part.
 
-        goes: whether the brick issues the request.
+        issues: whether the brick issues the request.
         """
-        assert queued.which is not None
-        brick = queued.placement.brick_of(queued.which)
-        at = (row_index(private.given.shape[0], goes) == brick) & goes
-        taken = (row_index(private.queued.shape[0], goes) == slot) & goes
+        assert queued.drive is not None
+        brick = queued.placement.brick_of(queued.drive)
+        at = (row_index(private.issued_count.shape[0], issues) == brick) & issues
+        taken = (row_index(private.queued.shape[0], issues) == slot) & issues
         mine = taken[None] & (
             jnp.minimum(brick, private.order.shape[0] - 1)[None] == row_index(private.order.shape[0], private.order)
         )
-        given = _drives_of(queued, slot, brick) & goes
+        received = _drives_of(queued, slot, brick) & issues
         after = private._replace(
             queued=jnp.where(taken, private.queued & ~bit(brick), private.queued),
-            order=jnp.where(mine, pick(private.given, brick)[None], private.order),
-            given=private.given + at,
-            at_work=private.at_work + jnp.where(at, count(given), 0),
+            order=jnp.where(mine, pick(private.issued_count, brick)[None], private.order),
+            issued_count=private.issued_count + at,
+            outstanding=private.outstanding + jnp.where(at, count(received), 0),
         )
-        return after, at, given
+        return after, at, received
 
     @property
     def _bits(self) -> int:
@@ -180,10 +180,10 @@ class TagQueue(AbstractQueue):
         """
         return max(1, (self.streams - 1).bit_length())
 
-    def _ticks(self, count: int64_pair.Wide) -> int64_pair.Wide:
+    def _ticks(self, count: int64_pair.Pair) -> int64_pair.Pair:
         """Return ticks in the format of tags."""
         high = (count.high << self._bits) | (count.low >> (32 - self._bits))
-        return int64_pair.Wide(high, count.low << self._bits)
+        return int64_pair.Pair(high, count.low << self._bits)
 
 
 class FairQueue(TagQueue):
@@ -279,7 +279,7 @@ class FairQueue(TagQueue):
             jnp.zeros((held_rows, sizes.slots, *shape), jnp.int32),
             jnp.zeros((bricks, *shape), jnp.int32),
             jnp.zeros((bricks, *shape), jnp.int32),
-            ledger((self.coordinators.most or bricks) * streams, bricks, shape),
+            empty_ledger((self.coordinators.most or bricks) * streams, bricks, shape),
             self.coordinators.init(streams, shape),
         )
 
@@ -287,53 +287,53 @@ class FairQueue(TagQueue):
         private, arrival = self._tagged(private, event)
         # If fewer than `depth` parts are at the drives, no other part waits, so that the new part is issued
         # immediately.
-        now = arrival.there & (private.at_work < self.depth)
+        now = arrival.receives & (private.outstanding < self.depth)
         row = row_index(now.shape[0], now)
-        waits = union(jnp.where(arrival.there & ~now, bit(row), jnp.uint32(0)))
-        start, order = with_stream(arrival.start, arrival.stream), private.given
+        waits = union(jnp.where(arrival.receives & ~now, bit(row), jnp.uint32(0)))
+        start, order = with_stream(arrival.start, arrival.stream), private.issued_count
         if private.order.shape[0] == 1:
             # The request has one part, so that only the tag of its brick is stored.
-            start = int64_pair.Wide(*(union(jnp.where(arrival.there, word, jnp.uint32(0))) for word in start))
-            order = jnp.sum(jnp.where(arrival.there, order, 0), axis=0, keepdims=True)
+            start = int64_pair.Pair(*(union(jnp.where(arrival.receives, word, jnp.uint32(0))) for word in start))
+            order = jnp.sum(jnp.where(arrival.receives, order, 0), axis=0, keepdims=True)
         return private._replace(
             virtual=int64_pair.pick(now, arrival.start, private.virtual),
             start=int64_pair.pick(
-                event.into[None], int64_pair.Wide(start.high[:, None], start.low[:, None]), private.start
+                event.slot_mask[None], int64_pair.Pair(start.high[:, None], start.low[:, None]), private.start
             ),
-            queued=jnp.where(event.into, waits, private.queued),
-            order=jnp.where(event.into[None], order[:, None], private.order),
-            given=private.given + now,
-            at_work=private.at_work + jnp.where(now, arrival.parts, 0),
+            queued=jnp.where(event.slot_mask, waits, private.queued),
+            order=jnp.where(event.slot_mask[None], order[:, None], private.order),
+            issued_count=private.issued_count + now,
+            outstanding=private.outstanding + jnp.where(now, arrival.parts, 0),
         )
 
-    def hand(self, private: Tags, queued: Queued):
-        if queued.which is None:
+    def issue(self, private: Tags, queued: Queued):
+        if queued.drive is None:
             # The parts were issued on arrival if fewer than `depth` parts were at the drives.
             return private, jnp.zeros_like(queued.busy)
-        brick = queued.placement.brick_of(queued.which)
+        brick = queued.placement.brick_of(queued.drive)
         slot, tag, found = _least(private, brick, self._bits)
-        goes = found & any_row(queued.acts) & (pick(private.at_work, brick) < self.depth)
-        after, at, given = self._issued(private, queued, slot, goes)
-        return after._replace(virtual=int64_pair.pick(at, tag, private.virtual)), given
+        issues = found & any_row(queued.acts) & (pick(private.outstanding, brick) < self.depth)
+        after, at, received = self._issue_request(private, queued, slot, issues)
+        return after._replace(virtual=int64_pair.pick(at, tag, private.virtual)), received
 
     def _tagged(self, private: Tags, event: RequestAdmitted) -> tuple[Tags, TaggedArrival]:
         """Return the state after a request has received its tags."""
         request, stream = event.request, event.request.stream
-        parts, sectors = parts_of(event, private.given.shape[0])
-        there = parts > 0
+        parts, sectors = parts_of(event, private.issued_count.shape[0])
+        receives = parts > 0
         cost = self.cost.units(sectors)
-        chosen, turn = self.coordinators.choose(private.turn, request, event.admitted, there.shape[0])
-        book, elsewhere = account(private.book, chosen * len(self.weights) + stream, cost, there)
+        chosen, state = self.coordinators.choose(private.coordinator_state, request, event.admitted, receives.shape[0])
+        ledger, service_elsewhere = account(private.ledger, chosen * len(self.weights) + stream, cost, receives)
         price = Prices(*(pick(each, stream) for each in self._prices(stream)))
-        delay = self._ticks(self.delay.ticks(elsewhere, cost, price.unit, price.cap))
-        column = jnp.broadcast_to(stream, there.shape)[:, None]
-        before = int64_pair.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in private.finish))
+        delay = self._ticks(self.delay.ticks(service_elsewhere, cost, price.unit, price.cap))
+        column = jnp.broadcast_to(stream, receives.shape)[:, None]
+        before = int64_pair.Pair(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in private.finish))
         start = int64_pair.later(private.virtual, int64_pair.add(before, delay))
         finish = int64_pair.pick(
-            there, int64_pair.add(start, self._ticks(int64_pair.product(cost, price.unit))), before
+            receives, int64_pair.add(start, self._ticks(int64_pair.product(cost, price.unit))), before
         )
         finishes = (put(word, stream, new[:, None], axis=1) for word, new in zip(private.finish, finish, strict=True))
-        private = private._replace(finish=int64_pair.Wide(*finishes), book=book, turn=turn)
+        private = private._replace(finish=int64_pair.Pair(*finishes), ledger=ledger, coordinator_state=state)
         return private, TaggedArrival(parts, stream, start)
 
     def _prices(self, like: Int[Array, "1 *batch"]) -> Prices:
@@ -345,10 +345,10 @@ def parts_of(event: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *ba
     placement, shape, sizes = event.placement, event.targets.shape[1:], event.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
     part = jnp.broadcast_to(placement.part_on(row_index(drives, event.targets), event.location), (drives, *shape))
-    there = bit_is_set(event.targets, part) & event.admitted
+    receives = bit_is_set(event.targets, part) & event.admitted
     sectors = placement.sectors_of(part, event.location, event.request.sectors)
-    sectors = jnp.where(there, sectors, 0)
-    return _by_brick(there.astype(jnp.int32), placement, bricks), _by_brick(sectors, placement, bricks)
+    sectors = jnp.where(receives, sectors, 0)
+    return _by_brick(receives.astype(jnp.int32), placement, bricks), _by_brick(sectors, placement, bricks)
 
 
 def _by_brick(
@@ -362,39 +362,39 @@ def _by_brick(
     return jnp.concatenate([jnp.sum(values[first:end], axis=0, keepdims=True) for first, end in edges])
 
 
-def with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *batch"]) -> int64_pair.Wide:
+def with_stream(tag: int64_pair.Pair, stream: Int[Array, "1 *batch"]) -> int64_pair.Pair:
     """Return a tag whose lowest bits contain the number of the stream."""
-    return int64_pair.Wide(tag.high, tag.low | stream.astype(jnp.uint32))
+    return int64_pair.Pair(tag.high, tag.low | stream.astype(jnp.uint32))
 
 
 def _least(
     private: Tags, brick: Int[Array, "1 *batch"], bits: int
-) -> tuple[Int[Array, "1 *batch"], int64_pair.Wide, Bool[Array, "1 *batch"]]:
+) -> tuple[Int[Array, "1 *batch"], int64_pair.Pair, Bool[Array, "1 *batch"]]:
     """Return the slot of the request with the lowest tag at a brick, this tag, and whether any request waits there.
 
     The tag is returned without the stream in its lowest `bits`.
     """
     waits = bit_is_set(private.queued, brick)
-    tag = int64_pair.Wide(*(of_brick(word, brick) for word in private.start))
-    virtual = int64_pair.Wide(*(pick(word, brick) for word in private.virtual))
+    tag = int64_pair.Pair(*(of_brick(word, brick) for word in private.start))
+    virtual = int64_pair.Pair(*(pick(word, brick) for word in private.virtual))
     # No tag of a waiting request is before virtual time.
     slot, ahead, found = first_tag(tag, waits, virtual)
     at = int64_pair.add(virtual, ahead)
-    return slot, int64_pair.Wide(at.high, (at.low >> bits) << bits), found
+    return slot, int64_pair.Pair(at.high, (at.low >> bits) << bits), found
 
 
 def first_tag(
-    tag: int64_pair.Wide, waits: Bool[Array, "slot *batch"], origin: int64_pair.Wide
-) -> tuple[Int[Array, "1 *batch"], int64_pair.Wide, Bool[Array, "1 *batch"]]:
+    tag: int64_pair.Pair, waits: Bool[Array, "slot *batch"], origin: int64_pair.Pair
+) -> tuple[Int[Array, "1 *batch"], int64_pair.Pair, Bool[Array, "1 *batch"]]:
     """Return the slot of the lowest tag, the difference of this tag and the origin, and whether any request waits.
 
     Parameters
     ----------
-    tag : int64_pair.Wide, `[slot, *batch]`
+    tag : int64_pair.Pair, `[slot, *batch]`
         Tags of the requests.
     waits : bool array, `[slot, *batch]`
         Mask of the requests that are compared.
-    origin : int64_pair.Wide, `[1, *batch]`
+    origin : int64_pair.Pair, `[1, *batch]`
         A tag that is not after any of these tags.
 
     Returns
@@ -407,7 +407,7 @@ def first_tag(
     first = waits & (ahead.high == high)
     low = min_row(jnp.where(first, ahead.low, NEVER))
     slot, found = first_true(first & (ahead.low == low))
-    return slot, int64_pair.Wide(high, low), found
+    return slot, int64_pair.Pair(high, low), found
 
 
 def of_brick(values: Shaped[Array, "row slot *batch"], brick: Int[Array, "1 *batch"]) -> Shaped[Array, "slot *batch"]:

@@ -35,7 +35,7 @@ from storagekit.core.batching import (
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, optional, require, traced, validate_fields
 from storagekit.queue.base import Queued
-from storagekit.queue.coordinators import AbstractCoordinators, ServiceLedger, account, ledger
+from storagekit.queue.coordinators import AbstractCoordinators, ServiceLedger, account, empty_ledger
 from storagekit.queue.cost import AbstractCost, ByRequests
 from storagekit.queue.delay import Single, prices
 from storagekit.queue.fair import MOST_APART, MOST_STREAMS, TagQueue, first_tag, of_brick, parts_of, with_stream
@@ -48,18 +48,18 @@ LONG_AGO = np.uint32(2**30)
 BEFORE = -1e30
 
 
-class Elsewhere(NamedTuple):
+class DmClockCounters(NamedTuple):
     """Counters of the coordinators of dmClock.
 
     sent: cost of the requests that each coordinator has sent. reserved: cost of those that a brick has issued because of
-    their reservations. turn: state of the coordinators. via: row of the counters for the request in each slot, in the
-    same rows as the tags.
+    their reservations. coordinator_state: private state of the coordinators. row: row of the counters for the request in
+    each slot, in the same rows as the tags.
     """
 
     sent: ServiceLedger
     reserved: ServiceLedger
-    turn: Any
-    via: Int[Array, "row slot *batch"]
+    coordinator_state: Any
+    row: Int[Array, "row slot *batch"]
 
 
 class Tags(NamedTuple):
@@ -69,23 +69,23 @@ class Tags(NamedTuple):
     part. Tags of streams without a reservation, and limit tags of streams without a weight, are inf. next_reservation,
     next_limit, next_share: least tags of the next request of each stream at each brick. clock: time since the start.
     newest: largest share tag of any request at each brick. cost: cost of the request in each slot, in the same rows as the
-    tags. queued, order, given, at_work: see `fair.Tags`. elsewhere: counters of dmClock, None for mClock.
+    tags. queued, order, issued_count, outstanding: see `fair.Tags`. counters: counters of dmClock, None for mClock.
     """
 
     reservation: float32_pair.Pair
     limit: float32_pair.Pair
-    share: int64_pair.Wide
+    share: int64_pair.Pair
     next_reservation: float32_pair.Pair
     next_limit: float32_pair.Pair
-    next_share: int64_pair.Wide
+    next_share: int64_pair.Pair
     clock: float32_pair.Clock
-    newest: int64_pair.Wide
+    newest: int64_pair.Pair
     cost: UInt32[Array, "row slot *batch"]
     queued: UInt32[Array, "slot *batch"]
     order: Int[Array, "row slot *batch"]
-    given: Int[Array, "brick *batch"]
-    at_work: Int[Array, "brick *batch"]
-    elsewhere: Elsewhere | None
+    issued_count: Int[Array, "brick *batch"]
+    outstanding: Int[Array, "brick *batch"]
+    counters: DmClockCounters | None
 
 
 class MClock(TagQueue):
@@ -224,11 +224,11 @@ class MClock(TagQueue):
 
     def init(self, sizes: StateSizes) -> Tags:
         bricks, shape, rows = sizes.bricks, sizes.batch, self._rows(sizes)
-        elsewhere = None
+        counters = None
         if self.coordinators is not None:
-            book = ledger((self.coordinators.most or bricks) * self.streams, bricks, shape)
-            via = jnp.zeros((rows, sizes.slots, *shape), jnp.int32)
-            elsewhere = Elsewhere(book, book, self.coordinators.init(self.streams, shape), via)
+            ledger = empty_ledger((self.coordinators.most or bricks) * self.streams, bricks, shape)
+            rows_of_slots = jnp.zeros((rows, sizes.slots, *shape), jnp.int32)
+            counters = DmClockCounters(ledger, ledger, self.coordinators.init(self.streams, shape), rows_of_slots)
         tag = _constant(0.0, rows, sizes.slots, *shape)
         never = _constant(BEFORE, bricks, self.streams, *shape)
         return Tags(
@@ -245,7 +245,7 @@ class MClock(TagQueue):
             jnp.zeros((rows, sizes.slots, *shape), jnp.int32),
             jnp.zeros((bricks, *shape), jnp.int32),
             jnp.zeros((bricks, *shape), jnp.int32),
-            elsewhere,
+            counters,
         )
 
     def elapse(self, private: Tags, time):
@@ -253,11 +253,11 @@ class MClock(TagQueue):
 
     def on_admitted(self, private: Tags, event: RequestAdmitted) -> Tags:
         stream = event.request.stream
-        parts, sectors = parts_of(event, private.given.shape[0])
-        there, cost = parts > 0, self.cost.units(sectors)
-        private, delta, rho = self._counted(private, event, cost, there)
+        parts, sectors = parts_of(event, private.issued_count.shape[0])
+        receives, cost = parts > 0, self.cost.units(sectors)
+        private, delta, rho = self._count_request(private, event, cost, receives)
         least, most, weight = (_of_stream(row, stream) for row in (self.reservations, self.limits, self.weights))
-        before = jax.tree.map(partial(_column, stream=stream), _nexts(private))
+        before = jax.tree.map(partial(_column, stream=stream), _next_tags(private))
         now = float32_pair.add(private.clock.now, event.at)
         reservation = float32_pair.later(float32_pair.add(before[0], _seconds(rho, least)), now)
         limit = float32_pair.later(float32_pair.add(before[1], _seconds(delta, most)), now)
@@ -274,10 +274,10 @@ class MClock(TagQueue):
             cost,
         )
         held = private.reservation, private.limit, private.share, private.cost
-        put_in = partial(_seated, event.into, there)
+        put_in = partial(_with_slot, event.slot_mask, receives)
         reservation, limit, share_tag, cost = jax.tree.map(put_in, tags, held)
-        nexts = jax.tree.map(partial(_with_column, stream, there), after, before, _nexts(private))
-        waits = union(jnp.where(there, bit(row_index(there.shape[0], there)), jnp.uint32(0)))
+        nexts = jax.tree.map(partial(_with_column, stream, receives), after, before, _next_tags(private))
+        waits = union(jnp.where(receives, bit(row_index(receives.shape[0], receives)), jnp.uint32(0)))
         return private._replace(
             reservation=reservation,
             limit=limit,
@@ -286,8 +286,8 @@ class MClock(TagQueue):
             next_reservation=nexts[0],
             next_limit=nexts[1],
             next_share=nexts[2],
-            newest=int64_pair.pick(there & (weight > 0), int64_pair.later(private.newest, share), private.newest),
-            queued=jnp.where(event.into, waits, private.queued),
+            newest=int64_pair.pick(receives & (weight > 0), int64_pair.later(private.newest, share), private.newest),
+            queued=jnp.where(event.slot_mask, waits, private.queued),
         )
 
     @property
@@ -299,13 +299,13 @@ class MClock(TagQueue):
         now = _words(private.clock.now, lambda word: word[None])
         left = (float32_pair.difference(tag, now) for tag in (private.reservation, private.limit))
         when = jnp.min(jnp.where(waits, jnp.minimum(*left), jnp.inf), axis=1)
-        return jnp.where(private.at_work < self.depth, when, jnp.inf)
+        return jnp.where(private.outstanding < self.depth, when, jnp.inf)
 
-    def hand(self, private: Tags, queued: Queued):
-        if queued.which is None:
+    def issue(self, private: Tags, queued: Queued):
+        if queued.drive is None:
             # An idle drive wakes when a part arrives, and otherwise `next_issue` is the time of the arrival.
             return private, jnp.zeros_like(queued.busy)
-        brick = queued.placement.brick_of(queued.which)
+        brick = queued.placement.brick_of(queued.drive)
         waits = bit_is_set(private.queued, brick)
         of_its = partial(_words, change=partial(of_brick, brick=brick))
         reservation, limit = of_its(private.reservation), of_its(private.limit)
@@ -314,57 +314,57 @@ class MClock(TagQueue):
         # Times that differ by less than an instant are equal, and the share tags then decide.
         first = due & (float32_pair.difference(reservation, _earliest(reservation, due)) <= INSTANT)
         share = of_its(private.share)
-        newest = int64_pair.Wide(*(pick(word, brick) for word in private.newest))
-        may = waits & (float32_pair.difference(limit, private.clock.now) <= INSTANT)
-        origin = int64_pair.Wide(newest.high - LONG_AGO, newest.low)
-        slot, _, found = first_tag(share, jnp.where(reserved, first, may), origin)
-        goes = found & any_row(queued.acts) & (pick(private.at_work, brick) < self.depth)
-        after, at, given = self._issued(private, queued, slot, goes)
+        newest = int64_pair.Pair(*(pick(word, brick) for word in private.newest))
+        allowed = waits & (float32_pair.difference(limit, private.clock.now) <= INSTANT)
+        origin = int64_pair.Pair(newest.high - LONG_AGO, newest.low)
+        slot, _, found = first_tag(share, jnp.where(reserved, first, allowed), origin)
+        issues = found & any_row(queued.acts) & (pick(private.outstanding, brick) < self.depth)
+        after, at, received = self._issue_request(private, queued, slot, issues)
         cost = pick(of_brick(private.cost, brick), slot)
         streams = self._stream_of(share)
         stream = pick(streams, slot)
-        back = jnp.where(reserved | ~goes, 0.0, _seconds(cost, _of_stream(self.reservations, stream)))
-        later = bit_is_set(after.queued, brick) & (streams == stream) & (back > 0)
+        correction = jnp.where(reserved | ~issues, 0.0, _seconds(cost, _of_stream(self.reservations, stream)))
+        later = bit_is_set(after.queued, brick) & (streams == stream) & (correction > 0)
         rows = private.order.shape[0]
         here = (row_index(rows, brick) == jnp.minimum(brick, rows - 1))[:, None]
         its = at[:, None] & (row_index(self.streams, brick) == stream)[None]
         after = after._replace(
-            reservation=_subtracted(private.reservation, back, here & later[None]),
-            next_reservation=_subtracted(private.next_reservation, back, its),
+            reservation=_subtracted(private.reservation, correction, here & later[None]),
+            next_reservation=_subtracted(private.next_reservation, correction, its),
         )
-        return _served(after, brick, slot, cost, reserved & goes), given
+        return _count_reserved(after, brick, slot, cost, reserved & issues), received
 
-    def _counted(
+    def _count_request(
         self,
         private: Tags,
         event: RequestAdmitted,
         cost: UInt32[Array, "brick *batch"],
-        there: Bool[Array, "brick *batch"],
+        receives: Bool[Array, "brick *batch"],
     ) -> tuple[Tags, UInt32[Array, "brick *batch"], UInt32[Array, "brick *batch"]]:
         """Return the state after the coordinators have counted a request, and delta and rho at each brick."""
         nothing = jnp.zeros_like(cost)
-        if self.coordinators is None or private.elsewhere is None:
+        if self.coordinators is None or private.counters is None:
             return private, nothing, nothing
-        sent, reserved, turn, via = private.elsewhere
-        chosen, turn = self.coordinators.choose(turn, event.request, event.admitted, there.shape[0])
+        sent, reserved, state, rows_of_slots = private.counters
+        chosen, state = self.coordinators.choose(state, event.request, event.admitted, receives.shape[0])
         row = chosen * self.streams + event.request.stream
-        column = jnp.broadcast_to(row, there.shape)[:, None]
-        high, low = (jnp.take_along_axis(word, column, axis=1)[:, 0] for word in sent.then)
+        column = jnp.broadcast_to(row, receives.shape)[:, None]
+        high, low = (jnp.take_along_axis(word, column, axis=1)[:, 0] for word in sent.at_last_request)
         again = (high | low) > 0
-        sent, delta = account(sent, row, cost, there)
-        reserved, rho = account(reserved, row, nothing, there)
+        sent, delta = account(sent, row, cost, receives)
+        reserved, rho = account(reserved, row, nothing, receives)
         delta, rho = (jnp.where(again, count, nothing) for count in (delta, rho))
-        via = _seated(event.into, there, jnp.broadcast_to(row, there.shape), via)
-        return private._replace(elsewhere=Elsewhere(sent, reserved, turn, via)), delta, rho
+        rows_of_slots = _with_slot(event.slot_mask, receives, jnp.broadcast_to(row, receives.shape), rows_of_slots)
+        return private._replace(counters=DmClockCounters(sent, reserved, state, rows_of_slots)), delta, rho
 
     def _share(
         self,
         private: Tags,
         stream: Int[Array, "1 *batch"],
-        before: int64_pair.Wide,
+        before: int64_pair.Pair,
         delta: UInt32[Array, "brick *batch"],
         cost: UInt32[Array, "brick *batch"],
-    ) -> tuple[int64_pair.Wide, int64_pair.Wide]:
+    ) -> tuple[int64_pair.Pair, int64_pair.Pair]:
         """Return the share tag of a request at each brick, and the distance to the next tag of its stream.
 
         before: least tag of the request if its stream is not idle.
@@ -372,30 +372,30 @@ class MClock(TagQueue):
         # The tags of a stream of weight 0 only decide between equal reservation tags, so that any price serves.
         most = reduce(jnp.maximum, self.weights)
         most = jnp.where(most > 0, most, 1.0)
-        given = tuple(jnp.where(weight > 0, weight, most) for weight in self.weights)
-        price = pick(prices(given, Single(), stream).unit, stream)
+        weights = tuple(jnp.where(weight > 0, weight, most) for weight in self.weights)
+        price = pick(prices(weights, Single(), stream).unit, stream)
         waits, streams = _waits(private), self._stream_of(private.share)
         active = jnp.any(waits & (streams == stream[None]), axis=1)
         waits = waits & jnp.isfinite(private.limit.high)
-        tag = int64_pair.Wide(private.share.high, (private.share.low >> self._bits) << self._bits)
-        newest = int64_pair.Wide(private.newest.high[:, None], private.newest.low[:, None])
+        tag = int64_pair.Pair(private.share.high, (private.share.low >> self._bits) << self._bits)
+        newest = int64_pair.Pair(private.newest.high[:, None], private.newest.low[:, None])
         behind = int64_pair.subtract(newest, tag)
         high = jnp.max(jnp.where(waits, behind.high, jnp.uint32(0)), axis=1)
         furthest = waits & (behind.high == high[:, None])
         low = jnp.max(jnp.where(furthest, behind.low, jnp.uint32(0)), axis=1)
-        now = int64_pair.subtract(private.newest, int64_pair.Wide(high, low))
+        now = int64_pair.subtract(private.newest, int64_pair.Pair(high, low))
         credit = _of_stream(self.credits, stream).astype(jnp.uint32)
         earliest = int64_pair.subtract(now, self._ticks(int64_pair.product(credit, price)))
         before = int64_pair.add(before, self._ticks(int64_pair.product(delta, price)))
         share = int64_pair.pick(active, before, int64_pair.later(earliest, before))
         return share, self._ticks(int64_pair.product(cost, price))
 
-    def _stream_of(self, share: int64_pair.Wide) -> Int[Array, "*row"]:
+    def _stream_of(self, share: int64_pair.Pair) -> Int[Array, "*row"]:
         """Return the streams of requests, which the lowest bits of their share tags contain."""
         return (share.low & jnp.uint32(2**self._bits - 1)).astype(jnp.int32)
 
 
-def _nexts(private: Tags) -> tuple[float32_pair.Pair, float32_pair.Pair, int64_pair.Wide]:
+def _next_tags(private: Tags) -> tuple[float32_pair.Pair, float32_pair.Pair, int64_pair.Pair]:
     return private.next_reservation, private.next_limit, private.next_share
 
 
@@ -430,7 +430,7 @@ def _subtracted(
 
 def _waits(private: Tags) -> Bool[Array, "brick slot *batch"]:
     """Return, for each brick, the mask of the requests with a part that waits there."""
-    return bit_is_set(private.queued[None], row_index(private.given.shape[0], private.queued)[:, None])
+    return bit_is_set(private.queued[None], row_index(private.issued_count.shape[0], private.queued)[:, None])
 
 
 def _of_stream(values: Sequence[Shaped[AnyArray, "..."]], stream: Int[Array, "1 *batch"]) -> Shaped[Array, "1 *batch"]:
@@ -453,28 +453,28 @@ def _column(
 
 def _with_column(
     stream: Int[Array, "1 *batch"],
-    there: Bool[Array, "brick *batch"],
+    receives: Bool[Array, "brick *batch"],
     new: Shaped[Array, "brick *batch"],
     before: Shaped[Array, "brick *batch"],
     values: Shaped[Array, "brick stream *batch"],
 ) -> Shaped[Array, "brick stream *batch"]:
-    """Return values of streams after the value of a stream has changed at the bricks that `there` marks."""
-    return put(values, stream, jnp.where(there, new, before)[:, None], axis=1)
+    """Return values of streams after the value of a stream has changed at the bricks that `receives` marks."""
+    return put(values, stream, jnp.where(receives, new, before)[:, None], axis=1)
 
 
-def _seated(
-    into: Bool[Array, "slot *batch"],
-    there: Bool[Array, "brick *batch"],
+def _with_slot(
+    slot_mask: Bool[Array, "slot *batch"],
+    receives: Bool[Array, "brick *batch"],
     new: Shaped[Array, "brick *batch"],
     values: Shaped[Array, "row slot *batch"],
 ) -> Shaped[Array, "row slot *batch"]:
     """Return values of slots after a request has received its values. One row contains the value of its only brick."""
     if values.shape[0] == 1:
-        new = jnp.sum(jnp.where(there, new, jnp.zeros_like(new)), axis=0, keepdims=True, dtype=new.dtype)
-    return jnp.where(into[None], new[:, None], values)
+        new = jnp.sum(jnp.where(receives, new, jnp.zeros_like(new)), axis=0, keepdims=True, dtype=new.dtype)
+    return jnp.where(slot_mask[None], new[:, None], values)
 
 
-def _served(
+def _count_reserved(
     private: Tags,
     brick: Int[Array, "1 *batch"],
     slot: Int[Array, "1 *batch"],
@@ -482,15 +482,16 @@ def _served(
     reserved: Bool[Array, "1 *batch"],
 ) -> Tags:
     """Return the state after dmClock's coordinators have counted a request that was issued because of its reservation."""
-    if private.elsewhere is None:
+    if private.counters is None:
         return private
-    book = private.elsewhere.reserved
-    row = pick(of_brick(private.elsewhere.via, brick), slot)
-    its = (row_index(book.sent.low.shape[0], row) == row) & reserved
-    here = (row_index(private.given.shape[0], brick) == brick)[:, None] & its[None]
+    ledger = private.counters.reserved
+    row = pick(of_brick(private.counters.row, brick), slot)
+    its = (row_index(ledger.sent.low.shape[0], row) == row) & reserved
+    here = (row_index(private.issued_count.shape[0], brick) == brick)[:, None] & its[None]
     # Only service at other bricks counts, so that the counter of this brick advances too.
     counts = (jnp.where(mask, cost, jnp.uint32(0)) for mask in (its, here))
     sums = (
-        int64_pair.add(one, int64_pair.Wide(jnp.zeros_like(more), more)) for one, more in zip(book, counts, strict=True)
+        int64_pair.add(one, int64_pair.Pair(jnp.zeros_like(more), more))
+        for one, more in zip(ledger, counts, strict=True)
     )
-    return private._replace(elsewhere=private.elsewhere._replace(reserved=ServiceLedger(*sums)))
+    return private._replace(counters=private.counters._replace(reserved=ServiceLedger(*sums)))

@@ -26,7 +26,7 @@ from storagekit.reproduce.claims import load_claims, load_exhibits, numbers
 from storagekit.reproduce.files import as_svg
 from storagekit.reproduce.report import html_table, summary
 from storagekit.reproduce.scorecard import Measurement, ScorecardRow, score
-from storagekit.reproduce.summaries import is_of, placed
+from storagekit.reproduce.summaries import is_of, with_paper
 from storagekit.reproduce.summaries import summary as summarized
 from storagekit.reproduce.tables import folded
 
@@ -137,7 +137,7 @@ class Page:
         write_text(self.folder / f"{name}.svg", picture)
         _display_picture(picture, {"alt": words, "exhibit": f"{self.paper}.{name}"})
         rows = summarized(dataset, about)
-        self._shown[name] = _Shown(rows, tuple(about), attributes, _place_of_table())
+        self._shown[name] = _Shown(rows, tuple(about), attributes, _table_output())
         self._show_table(name)
 
     def claim(self, measurements: Iterable[Measurement]) -> "HTML":
@@ -220,7 +220,7 @@ class Page:
         """Write the means of an exhibit and show its table, with the paper's numbers for the measurements so far."""
         shown, file = self._shown[name], f"{name}.summary.csv"
         exhibit = str(shown.attributes["exhibit"])
-        rows = placed(shown.rows, self._claims, self._measured, exhibit)
+        rows = with_paper(shown.rows, self._claims, self._measured, exhibit)
         if not self._write_table(file, rows, shown.attributes):
             file = f"{name}.nc"
         if shown.output is not None:
@@ -236,7 +236,7 @@ def _display_picture(svg: str, about: Mapping[str, str]) -> None:
         display(SVG(data=svg, metadata=dict(about)))
 
 
-def _place_of_table() -> Any:
+def _table_output() -> Any:
     """Return an empty output of the running cell, which the table fills later; None outside a notebook."""
     if not _in_notebook():
         return None

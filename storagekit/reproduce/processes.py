@@ -12,14 +12,14 @@ _GRACE = 2.0
 
 
 # The signal that requested the end of this process, once it has arrived.
-_asked: list[int] = []
+_signals: list[int] = []
 
 
 def stop_in_order() -> None:
     """Let the signals that end this process act like Ctrl-C in the main thread. Ignored signals stay ignored."""
 
     def stop(number: int, _frame: object) -> NoReturn:
-        _asked.append(number)
+        _signals.append(number)
         raise KeyboardInterrupt
 
     for name in _ENDING:
@@ -47,4 +47,4 @@ def leave_at_once() -> NoReturn:
     A normal exit would wait for a notebook's thread, whose kernel has ended.
     """
     print("storagekit: stopped; the current runs are incomplete", file=sys.stderr, flush=True)
-    os._exit(128 + (_asked or [signal.SIGINT])[0])
+    os._exit(128 + (_signals or [signal.SIGINT])[0])

@@ -217,10 +217,10 @@ def reproduce(
         with showing(out, counts, others, drawn) as progress:
             with _pool(len(todo) + 1, jobs) as (pool, turns, stopped):
                 among = _Among(room, sockets, environment, progress, turns, stopped)
-                asked = [turns.ask((_FIRST, number)) for number in range(len(todo))]
-                running = pool.map(partial(_run, among), range(len(todo)), todo, asked)
+                queued_turns = [turns.enter((_FIRST, number)) for number in range(len(todo))]
+                running = pool.map(partial(_run, among), range(len(todo)), todo, queued_turns)
                 # The lab's pages are written while the last notebook runs, because this notebook leaves a core idle.
-                drawing = pool.submit(_export, out, among, turns.ask(_LAST)) if drawn else None
+                drawing = pool.submit(_export, out, among, turns.enter(_LAST)) if drawn else None
                 ran = {outcome.paper: outcome for outcome in running}
                 lab = drawing.result() if drawing else RunReport.lab
             outcomes = tuple(ran.get(plan.paper, NotebookOutcome(plan.paper, "cached", 0.0)) for plan in plans)

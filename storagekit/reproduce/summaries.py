@@ -95,7 +95,7 @@ def _labelled(values: "xr.Dataset | xr.DataArray", name: str, unit: str) -> "pd.
     return rows
 
 
-def placed(
+def with_paper(
     rows: "pd.DataFrame", claims: Iterable[Claim], found: Mapping[str, Measurement], exhibit: str
 ) -> "pd.DataFrame":
     """Return the rows with two further columns: `paper`, the paper's number in the claim's unit, and `claim`, the id.
@@ -119,7 +119,7 @@ def placed(
 
     said: dict[int, list[Claim]] = {}
     for claim in claims:
-        row = _place(rows, claim, found.get(claim.id), exhibit)
+        row = _row_of(rows, claim, found.get(claim.id), exhibit)
         if row is not None:
             said.setdefault(row, []).append(claim)
     shown = rows.drop(columns=["paper", "claim"], errors="ignore")
@@ -146,7 +146,7 @@ def expected(claim: Claim) -> str:
     return f"{printed(claim.expected)} {unit}".strip()
 
 
-def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibit: str) -> int | None:
+def _row_of(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibit: str) -> int | None:
     """Return the number of the row that contains the measurement of a claim; None if that row is not certain."""
     if found is None or claim.kind not in _NUMBERS or claim.expected is None or "mean" not in rows:
         return None

@@ -62,7 +62,7 @@ def folded(
     Parameters
     ----------
     rows : DataFrame
-        Result of `summaries.summary` or of `summaries.placed`.
+        Result of `summaries.summary` or of `summaries.with_paper`.
     about : sequence of str
         The measures to show. If it is empty, the measures of the exhibit are shown first, and then the first standard
         measures.

@@ -23,7 +23,7 @@ class Turns:
         self._changed = Condition()
         self._stopped = False
 
-    def ask(self, rank: Rank) -> AbstractContextManager[None]:
+    def enter(self, rank: Rank) -> AbstractContextManager[None]:
         """Enter the queue immediately, and return the turn as a context manager.
 
         The block of the context manager begins when the turn begins. The turn ends when the block ends.

@@ -21,7 +21,7 @@ class Choice(NamedTuple):
         Mechanics of the drive at its present speed.
     placement : AbstractPlacement
         Layout of the blocks on the drives.
-    which : array of int, shape `[1, *batch]`
+    drive : array of int, shape `[1, *batch]`
         Number of the drive.
     arm : Arm
         Position of its arm.
@@ -42,7 +42,7 @@ class Choice(NamedTuple):
     layout: AbstractLayout
     mechanics: AbstractMechanics
     placement: AbstractPlacement
-    which: Int[Array, "1 *batch"]
+    drive: Int[Array, "1 *batch"]
     arm: Arm
     angle: Float[Array, "1 *batch"]
     target: Target

@@ -61,12 +61,12 @@ class LOOK(AbstractSchedule):
         return jnp.ones((sizes.drives, *sizes.batch), jnp.int32)
 
     def cost(self, private, choice: Choice):
-        direction = jnp.take_along_axis(private, choice.which, axis=0)
+        direction = jnp.take_along_axis(private, choice.drive, axis=0)
         ahead = (direction * (choice.target.cylinder - choice.arm.cylinder)).astype(jnp.float32)
         return jnp.where(ahead >= 0, ahead, span(choice.layout) - ahead) + _within_cylinder(choice)
 
     def on_access_started(self, private, event: AccessStarted):
-        return jnp.where(event.drive & (event.distance != 0), jnp.sign(event.distance), private)
+        return jnp.where(event.drive_mask & (event.distance != 0), jnp.sign(event.distance), private)
 
 
 RLOOK = LOOK

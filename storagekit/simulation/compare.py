@@ -31,7 +31,7 @@ MOST_REQUESTS = 2**31 - 1
 
 @validate
 def compare(
-    asked: "RequestTrace | AbstractArrivals",
+    workload: "RequestTrace | AbstractArrivals",
     schemes: Annotated["Mapping[str, System]", instance_of(Mapping, "a mapping from names to systems")],
     *,
     seeds: int | Sequence[int] = SEEDS,
@@ -50,7 +50,7 @@ def compare(
 
     Parameters
     ----------
-    asked : RequestTrace or AbstractArrivals
+    workload : RequestTrace or AbstractArrivals
         A trace, or arrivals such as `ClosedLoop`.
     schemes : mapping of str to System
         Systems, keyed by name.
@@ -103,7 +103,7 @@ def compare(
     base = next(iter(schemes)) if against is None else against
     if base not in schemes:
         raise InputError(f"against {base!r}: give one of {', '.join(map(str, schemes))}")
-    data = compared(asked, schemes, seeds=seeds, requests=requests, scale=scale, measures=measures, depth=depth)
+    data = compared(workload, schemes, seeds=seeds, requests=requests, scale=scale, measures=measures, depth=depth)
     return Comparison(data, summarized(data, base), overloads(data))
 
 

@@ -40,7 +40,7 @@ DIFFERENCES = {
 
 
 def compared(
-    asked: RequestTrace | AbstractArrivals,
+    workload: RequestTrace | AbstractArrivals,
     schemes: Mapping[str, System],
     *,
     seeds: int | Sequence[int],
@@ -53,7 +53,7 @@ def compared(
 
     Parameters
     ----------
-    asked : RequestTrace or AbstractArrivals
+    workload : RequestTrace or AbstractArrivals
         The trace, or the arrivals.
     schemes : mapping of str to System
         The systems, keyed by name.
@@ -76,14 +76,14 @@ def compared(
     Raises
     ------
     InputError
-        If `asked` is neither a trace nor arrivals, or if a setting is impossible.
+        If `workload` is neither a trace nor arrivals, or if a setting is impossible.
     """
-    if depth is not None and not isinstance(asked, RequestTrace):
+    if depth is not None and not isinstance(workload, RequestTrace):
         raise InputError("depth is for a trace; the arrivals have their own number of outstanding requests")
-    count, numbers = _count(asked, requests), listed(seeds)
-    length = run_length(count, None, 0 if isinstance(asked, RequestTrace) else int(WARM_UP * count))
+    count, numbers = _count(workload, requests), listed(seeds)
+    length = run_length(count, None, 0 if isinstance(workload, RequestTrace) else int(WARM_UP * count))
     wanted = beside((*measures, _in_parts(count)))
-    scenarios = [Scenario(system, _arrivals(asked, system, scale, depth)) for system in schemes.values()]
+    scenarios = [Scenario(system, _arrivals(workload, system, scale, depth)) for system in schemes.values()]
     began = time.perf_counter()
     runs = tqdm(total=len(schemes) * len(numbers), desc="comparing", unit="run", delay=2, leave=False)
     with runs as bar, compiled_ahead(_programs(scenarios, numbers, wanted)) as ready:
@@ -93,13 +93,13 @@ def compared(
             found.append(_with_slots(scenario, numbers, length, wanted, bar))
     data = xr.concat(found, dim=xr.IndexVariable("scheme", list(schemes)), join="outer")
     data.attrs = provenance(scenarios, ["scheme"], numbers, length.facts, time.perf_counter() - began)
-    if isinstance(asked, RequestTrace):
-        data.attrs |= {"basis": "trace", "trace": asked.source.name, "scale": float(scale)}
-        beyond = [wrapped(asked, _capacity(system)) for system in schemes.values()]
+    if isinstance(workload, RequestTrace):
+        data.attrs |= {"basis": "trace", "trace": workload.source.name, "scale": float(scale)}
+        beyond = [wrapped(workload, _capacity(system)) for system in schemes.values()]
         facts = {"units": "1", "long_name": "fraction of the requests whose addresses wrap around"}
         data["wrapped"] = ("scheme", beyond, facts)
     # in a closed loop the drives are always busy
-    data.attrs["closed_loop"] = int(_closed(asked) or depth is not None)
+    data.attrs["closed_loop"] = int(_closed(workload) or depth is not None)
     return data
 
 
@@ -216,23 +216,23 @@ def _seeds(
     return xr.concat(parts, dim="run").rename(run="seed").assign_coords(seed=list(seeds)), waited
 
 
-def _count(asked: RequestTrace | AbstractArrivals, requests: int | None) -> int:
-    if isinstance(asked, RequestTrace):
-        return len(asked) if requests is None else min(requests, len(asked))
-    if not isinstance(asked, AbstractArrivals):
+def _count(workload: RequestTrace | AbstractArrivals, requests: int | None) -> int:
+    if isinstance(workload, RequestTrace):
+        return len(workload) if requests is None else min(requests, len(workload))
+    if not isinstance(workload, AbstractArrivals):
         raise InputError(
-            f"arrivals of a comparison: given a {type(asked).__name__}; give a trace, or arrivals such as "
+            f"arrivals of a comparison: given a {type(workload).__name__}; give a trace, or arrivals such as "
             "ClosedLoop(requests, 16)"
         )
     return 20_000 if requests is None else requests
 
 
 def _arrivals(
-    asked: RequestTrace | AbstractArrivals, system: System, scale: float, depth: int | None
+    workload: RequestTrace | AbstractArrivals, system: System, scale: float, depth: int | None
 ) -> AbstractArrivals:  # fmt: skip
-    if not isinstance(asked, RequestTrace):
-        return asked
-    return recorded(asked, _capacity(system), scale, depth=depth)
+    if not isinstance(workload, RequestTrace):
+        return workload
+    return recorded(workload, _capacity(system), scale, depth=depth)
 
 
 def _capacity(system: System) -> int:
@@ -240,8 +240,8 @@ def _capacity(system: System) -> int:
     return int(system.placement.capacity(system.drive))
 
 
-def _closed(asked: RequestTrace | AbstractArrivals) -> bool:
-    return isinstance(asked, AbstractArrivals) and asked.most_outstanding is not None
+def _closed(workload: RequestTrace | AbstractArrivals) -> bool:
+    return isinstance(workload, AbstractArrivals) and workload.most_outstanding is not None
 
 
 def _in_parts(count: int) -> Measure:

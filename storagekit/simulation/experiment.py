@@ -281,8 +281,8 @@ def sweep(
         raise InputError(f"build: given {shown(build)}; give a function that returns a scenario, followed by the axes")
     instance_of(Mapping, "a mapping from parameters of build to values, such as {'replicas': [2, 4]}")("axes", axes)
     measured_for = run_length(requests, seconds, warm_up, precise(precision, budget, allow_blocked))
-    asked = SweepSettings(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
-    check_axes(axes, asked.measures)
+    settings = SweepSettings(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
+    check_axes(axes, settings.measures)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give at least one for each axis")
@@ -290,14 +290,14 @@ def sweep(
     began = time.perf_counter()
     shelf = NoStore() if store is None else Store(store)
     found = []
-    for numbers, done in simulated(scenarios, points, asked, shelf, client):
+    for numbers, done in simulated(scenarios, points, settings, shelf, client):
         if not allow_blocked:
             _refuse_blocked(float(done.data.blocked.max()), int(done.slots.max()))
         found.append((numbers, done.data))
     most = max(scenario.system.drives for scenario in scenarios)
-    data = grid(_sorted(found, most), axes).assign_coords(seed=list(asked.seeds))
+    data = grid(_sorted(found, most), axes).assign_coords(seed=list(settings.seeds))
     wall = time.perf_counter() - began
-    data.attrs = provenance(scenarios, axes, asked.seeds, asked.run_length.facts, wall) | shelf.facts
+    data.attrs = provenance(scenarios, axes, settings.seeds, settings.run_length.facts, wall) | shelf.facts
     data.attrs |= stopped_by(measured_for, data)
     return data
 
@@ -366,8 +366,8 @@ def listed(seeds: int | Sequence[int]) -> list[int]:
     InputError
         If a seed is repeated or out of range, or if there is no seed.
     """
-    asked = several(WHOLE, of="seeds")("seeds", seeds) if np.iterable(seeds) else range(NUMBER("seeds", seeds))
-    listed = list(asked)
+    given = several(WHOLE, of="seeds")("seeds", seeds) if np.iterable(seeds) else range(NUMBER("seeds", seeds))
+    listed = list(given)
     if not listed:
         raise InputError("no seeds: give at least one")
     if len(set(listed)) < len(listed):

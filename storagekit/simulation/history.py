@@ -104,8 +104,8 @@ def history(
     """
     instance_of(Mapping, "a mapping from parameters of build to values, such as {'replicas': [2, 4]}")("axes", axes)
     require_takes("at_end", at_end, ("state", "runs"))
-    seeds, asked = listed(seeds), beside(measures)
-    check_axes(axes, asked)
+    seeds, all_measures = listed(seeds), beside(measures)
+    check_axes(axes, all_measures)
     require(0 <= warm_up < 1, "warm-up of", warm_up, "at least 0 and below 1", "of the run")
     if pieces >= 1 and np.ceil(warm_up * pieces) >= pieces:
         raise InputError(f"warm-up of {warm_up:g} of the run: none of {pieces} pieces is left; raise pieces")
@@ -121,7 +121,7 @@ def history(
     scenarios = alike[0] if len(alike) == 1 else scenarios
     began = time.perf_counter()
     with tqdm(total=requests * len(points) * len(seeds), desc=title, unit="req", delay=2, leave=False) as bar:
-        sums = _Sums(requests, pieces, Record(sums_of(asked)), at_end, bar).of(
+        sums = _Sums(requests, pieces, Record(sums_of(all_measures)), at_end, bar).of(
             scenarios, seeds, _slot_steps(scenarios, slots)
         )
     length = run_length(requests, None, int(warm_up * requests))
@@ -131,7 +131,10 @@ def history(
     split = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in sums.items()}
     of_run = {"point": np.arange(len(points)), "seed": list(seeds)}
     of_piece = {**of_run, "piece": (np.arange(pieces) + 0.5) / pieces}
-    parted = (measured(whole, bricks, asked), of_run), (measured(split, np.repeat(bricks, pieces), asked), of_piece)
+    parted = (
+        (measured(whole, bricks, all_measures), of_run),
+        (measured(split, np.repeat(bricks, pieces), all_measures), of_piece),
+    )
     found = (grid(_along(data, dims), axes) for data, dims in parted)
     return History(*(data.assign_attrs(facts) for data in found))
 

@@ -10,7 +10,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
 from storagekit.core.validation import require
 from storagekit.engine import Scenario, System, keys
-from storagekit.engine.run import addressed
+from storagekit.engine.run import int64_enabled
 from storagekit.workload import PoissonArrivals, RecordedArrivals, Requests
 from storagekit.workload.randomness import scramble
 from storagekit.workload.requests import AbstractRequests
@@ -38,7 +38,7 @@ def users_requests(system: System, users: AbstractRequests, rate: float, request
     if np.size(system.placement.drives) > 1 or np.size(capacity) > 1:
         raise InputError("layouts with several settings: make a scenario for each setting")
     users.check(capacity)
-    with addressed(system.wide):
+    with int64_enabled(system.long_addresses):
         drawn = PoissonArrivals(users, rate).window(
             capacity, cast(Array, keys([seed])[:, 0]), cast(Array, np.zeros(1, np.int32)), requests
         )

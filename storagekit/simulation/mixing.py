@@ -117,7 +117,7 @@ def mixed_scenario(
     for number, one in enumerate(streams, users.stream_count):
         positions = room // one.sectors
         require(positions >= 1, "chunk", one.sectors, f"at most {room}, the data", "sectors")
-        narrow = system.wide or room <= MOST_NARROW
+        narrow = system.long_addresses or room <= MOST_NARROW
         require(narrow, "layout", room, f"at most {MOST_NARROW} sectors in a system with 32-bit addresses", "sectors")
         time = regular_arrivals("rate of a stream", one.rate, one.sectors, float(arriving[0].time[-1]), draw, requests)
         sector = (draw.integers(positions) + np.arange(len(time), dtype=np.int64)) % positions * one.sectors

@@ -21,7 +21,7 @@ GROWTH = 4
 TRIED = several(COUNT.up_to(MOST_EXACT), of="numbers of slots")
 
 
-class Roomed(NamedTuple):
+class Attempt(NamedTuple):
     """Result of an attempt with a given number of slots.
 
     Parameters
@@ -63,9 +63,9 @@ def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scen
         yield members, [_with(scenarios[member], drives=drives) for member in members]
 
 
-def with_room(
-    run: Callable[[list[Scenario]], Roomed], scenarios: Sequence[Scenario], slot_steps: Sequence[int]
-) -> tuple[Roomed, int]:
+def run_with_enough_slots(
+    run: Callable[[list[Scenario]], Attempt], scenarios: Sequence[Scenario], slot_steps: Sequence[int]
+) -> tuple[Attempt, int]:
     """Call `run` with increasing numbers of slots until no arrival waits for a slot.
 
     If there are enough slots, the result does not depend on the number of slots. If requests arrive faster than they
@@ -74,7 +74,7 @@ def with_room(
     Parameters
     ----------
     run : callable
-        Simulates scenarios and returns a `Roomed`.
+        Simulates scenarios and returns an `Attempt`.
     scenarios : sequence of Scenario
         Scenarios of one structure.
     slot_steps : sequence of int
@@ -83,16 +83,16 @@ def with_room(
 
     Returns
     -------
-    roomed : Roomed
+    attempt : Attempt
         The result of the last attempt.
     slots : int
         The number of slots of the last attempt.
     """
     for slots in slot_steps:
-        roomed = run(provided(scenarios, slots))
-        if not np.any(roomed.waited):
+        attempt = run(provided(scenarios, slots))
+        if not np.any(attempt.waited):
             break
-    return roomed, slots
+    return attempt, slots
 
 
 def slot_steps(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[int, ...]:

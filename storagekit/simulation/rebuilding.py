@@ -141,7 +141,7 @@ def _in_order(system: System, sectors: int, count: int, draw: np.random.Generato
     capacity, used = int(layout.capacity(system.drive)), int(layout.used(system.drive))
     positions = used // sectors
     require(positions >= 1, "chunk", sectors, f"at most {used}, the space used on a drive", "sectors")
-    if not system.wide and capacity + used > MOST_NARROW:
+    if not system.long_addresses and capacity + used > MOST_NARROW:
         raise InputError(
             f"a rebuild of {used} sectors in a layout of {capacity} sectors: both together need more than 32 bits; use "
             "smaller drives, or a layout of 1.1 TB or more"

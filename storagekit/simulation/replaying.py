@@ -20,7 +20,7 @@ from storagekit.simulation.content_hash import ContentHash, made_with
 from storagekit.simulation.measures import Measure, sums_of
 from storagekit.simulation.overload import overload_reasons
 from storagekit.simulation.provenance import provenance
-from storagekit.simulation.provisioning import Roomed, slot_steps, with_room
+from storagekit.simulation.provisioning import Attempt, run_with_enough_slots, slot_steps
 from storagekit.simulation.replay_results import ReplayResults, under
 from storagekit.simulation.run_length import run_length
 from storagekit.simulation.segments import SegmentedReplay, SegmentsDiffer, reason_not_parallel
@@ -125,7 +125,7 @@ def replay(
     tried = slot_steps([scenario])
     attempts = _Attempts(trace, mapping, seed, measured, saved, tried[-1])
     attempts.not_parallel = sequential
-    (data, _), _ = with_room(attempts.run, [scenario], tried)
+    (data, _), _ = run_with_enough_slots(attempts.run, [scenario], tried)
     if saved is not None:
         saved.remove()
     facts = run_length(outline.requests, None, 0).facts
@@ -163,7 +163,7 @@ class _Attempts:
         # why the requests are simulated one after the other; empty if they are simulated in parallel segments
         self.not_parallel = ""
 
-    def run(self, scenarios: list[Scenario]) -> Roomed:
+    def run(self, scenarios: list[Scenario]) -> Attempt:
         """Replay the trace. Unless this attempt is the last one, stop as soon as a request waits for a slot."""
         [scenario] = scenarios
         system, last = scenario.system, scenario.system.slots == self._most_slots
@@ -178,7 +178,7 @@ class _Attempts:
                 self.segments, self.not_parallel = 1, str(found)
         before = self._saved and self._saved.load()
         if before is not None and before["slots"] > system.slots:
-            return Roomed(xr.Dataset(), np.inf)
+            return Attempt(xr.Dataset(), np.inf)
         replaying = _Replaying(scenario, self._trace, self._mapping, self._seed, self._measures)
         # an attempt with fewer slots is over
         if before is not None and before["slots"] == system.slots:
@@ -186,12 +186,12 @@ class _Attempts:
         replaying.run(self._saved, last)
         return self._roomed(system, replaying)
 
-    def _roomed(self, system: System, replay: "SegmentedReplay | _Replaying") -> Roomed:
+    def _roomed(self, system: System, replay: "SegmentedReplay | _Replaying") -> Attempt:
         if isinstance(self._trace, TraceFile):
             self._trace.require_unchanged()
         data = replay.results.data(int(system.placement.drives), self._measures)
         data["wrapped"] = ((), replay.wrapping, {"units": "1"})
-        return Roomed(data, replay.results.waited)
+        return Attempt(data, replay.results.waited)
 
 
 class _Replaying:

@@ -19,7 +19,7 @@ from storagekit.core.validation import validate
 from storagekit.engine import Outcome, Record, Scenario, execute, width
 from storagekit.engine.batch import ENOUGH
 from storagekit.simulation.measures import Measure
-from storagekit.simulation.provisioning import Roomed, groups, provided, slot_steps
+from storagekit.simulation.provisioning import Attempt, groups, provided, slot_steps
 from storagekit.simulation.run_length import RunLength
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.time_series import measured_runs, of_points
@@ -193,14 +193,14 @@ def run(
         )
 
 
-def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Done:
+def finished(piece: ShardGroup, settings: SweepSettings, quiet: bool = False) -> Done:
     """Run the points of a shard with increasing numbers of slots until no arrival waits for a slot.
 
     Parameters
     ----------
     piece : ShardGroup
         The shard.
-    asked : SweepSettings
+    settings : SweepSettings
         The settings of the sweep.
     quiet : bool
         Whether the progress bar is left out, by default False.
@@ -213,7 +213,7 @@ def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Do
     began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
     for slots in piece.slot_steps:
         some = provided([piece.scenarios[index] for index in left], slots)
-        data, waited = _batch(some, piece.runs, asked, quiet)
+        data, waited = _batch(some, piece.runs, settings, quiet)
         over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.slot_steps[-1]))
         found.append((left[over], data.isel(point=over), np.asarray(waited)[over], np.full(over.size, slots)))
         left = np.delete(left, over)
@@ -226,14 +226,16 @@ def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Do
     return Done(whole.isel(point=order), slots, waits, time.perf_counter() - began)
 
 
-def _batch(scenarios: list[Scenario], runs: int, asked: SweepSettings, quiet: bool) -> Roomed:
-    seeds, points = asked.seeds, len(scenarios)
-    data, waited = measured_runs(scenarios, seeds, asked.run_length, asked.measures, among=runs, quiet=quiet)
+def _batch(scenarios: list[Scenario], runs: int, settings: SweepSettings, quiet: bool) -> Attempt:
+    seeds, points = settings.seeds, len(scenarios)
+    data, waited = measured_runs(scenarios, seeds, settings.run_length, settings.measures, among=runs, quiet=quiet)
     folded = data.assign_coords(
         point=("run", np.repeat(np.arange(points), len(seeds))),
         seed=("run", np.tile(np.arange(len(seeds)), points)),
     )
     unfolded = folded.set_index(run=["point", "seed"]).unstack("run").drop_vars("point")
     # variables without a dimension for seeds
-    common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.run_length)}
-    return Roomed(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))
+    common = {
+        name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(settings.run_length)
+    }
+    return Attempt(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))

@@ -39,7 +39,7 @@ class NoStore:
 
     facts: ClassVar[dict[str, Any]] = {}
 
-    def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
+    def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], settings: SweepSettings) -> dict[int, str]:
         return {}
 
     def find(self, wanted: Mapping[int, str], most: Mapping[int, int]) -> Iterator[tuple[list[int], Done]]:
@@ -76,7 +76,7 @@ class Store:
         # attributes for the provenance of a result
         self.facts: dict[str, Any] = {}
 
-    def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
+    def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], settings: SweepSettings) -> dict[int, str]:
         """Return the digests of the points of a group.
 
         Parameters
@@ -85,7 +85,7 @@ class Store:
             The group.
         scenarios : sequence of Scenario
             The scenarios of all points of the sweep.
-        asked : SweepSettings
+        settings : SweepSettings
             The settings of the sweep.
 
         Returns
@@ -98,7 +98,9 @@ class Store:
         InputError
             If the contents of an object cannot be determined.
         """
-        common = self._contents.of((FORM, made_with(), asked.seeds, asked.run_length, asked.measures, group.runs == 1))
+        common = self._contents.of(
+            (FORM, made_with(), settings.seeds, settings.run_length, settings.measures, group.runs == 1)
+        )
         return {
             member: hashlib.sha256(f"{common} {self._contents.of(scenarios[member])}".encode()).hexdigest()
             for member in group.members

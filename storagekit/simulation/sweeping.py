@@ -18,7 +18,7 @@ from storagekit.simulation.workers import spread
 def simulated(
     scenarios: Sequence[Scenario],
     points: Sequence[Mapping[str, Any]],
-    asked: SweepSettings,
+    settings: SweepSettings,
     store: Store | NoStore,
     client: Any = None,
 ) -> Iterator[tuple[Sequence[int], Done]]:
@@ -32,7 +32,7 @@ def simulated(
         The scenarios of the points.
     points : sequence of mapping
         The parameters of each point, keyed by name. The label of the point in the store is made from its parameters.
-    asked : SweepSettings
+    settings : SweepSettings
         The settings of the sweep.
     store : Store or NoStore
         The store.
@@ -53,27 +53,27 @@ def simulated(
     SimulationError
         If the cluster is lost.
     """
-    groups = grouped(scenarios, len(asked.seeds), asked.slots)
-    keys = {member: key for group in groups for member, key in store.keys(group, scenarios, asked).items()}
+    groups = grouped(scenarios, len(settings.seeds), settings.slots)
+    keys = {member: key for group in groups for member, key in store.keys(group, scenarios, settings).items()}
     most = {member: group.slot_steps[-1] for group in groups for member in group.members}
     missing = set(range(len(scenarios)))
     for members, done in store.find(keys, most):
         missing.difference_update(members)
         yield members, done
     store.notify(len(scenarios) - len(missing), len(scenarios))
-    todo = [piece for group in groups for piece in pieces(group, missing, len(asked.seeds))]
+    todo = [piece for group in groups for piece in pieces(group, missing, len(settings.seeds))]
     through = _here if client is None else partial(spread, client)
     with tqdm(total=len(missing), desc="sweeping", unit="point", delay=2, leave=False, disable=len(todo) < 2) as bar:
-        for piece, done in through(todo, asked):
-            facts = provenance(piece.scenarios, points[0], asked.seeds, asked.run_length.facts, done.seconds)
+        for piece, done in through(todo, settings):
+            facts = provenance(piece.scenarios, points[0], settings.seeds, settings.run_length.facts, done.seconds)
             names = [_name(points[member]) for member in piece.members]
             store.keep(done, [keys.get(member, "") for member in piece.members], names, facts)
             bar.update(len(piece.members))
             yield piece.members, done
 
 
-def _here(todo: Sequence[ShardGroup], asked: SweepSettings) -> Iterator[tuple[ShardGroup, Done]]:
-    return ((piece, finished(piece, asked)) for piece in todo)
+def _here(todo: Sequence[ShardGroup], settings: SweepSettings) -> Iterator[tuple[ShardGroup, Done]]:
+    return ((piece, finished(piece, settings)) for piece in todo)
 
 
 def _name(point: Mapping[str, Any]) -> str:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 AHEAD = 2
 LOST = "the cluster was closed, or its scheduler is lost; a store keeps the completed points"
 # on a worker: the settings of sweeps by their digest, so that a user's measure is compiled once
-_heard: dict[str, SweepSettings] = {}
+_settings_of: dict[str, SweepSettings] = {}
 
 
-def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Iterator[tuple[ShardGroup, Done]]:
+def spread(client: Any, todo: Sequence[ShardGroup], settings: SweepSettings) -> Iterator[tuple[ShardGroup, Done]]:
     """Run shards on the workers of a client, and yield the results in the order in which shards end.
 
     The first shard of a structure ends before the other shards of the structure begin, so that workers on the same
@@ -43,7 +43,7 @@ def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Ite
         The client.
     todo : sequence of ShardGroup
         The shards.
-    asked : SweepSettings
+    settings : SweepSettings
         The settings of the sweep.
 
     Yields
@@ -61,8 +61,8 @@ def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Ite
         If the cluster is lost.
     """
     completed = _completed(client)
-    Record(sums_of(asked.measures))  # raises here if two sums share a name, because workers identify sums by name
-    called, made = ContentHash().of(asked), made_with()
+    Record(sums_of(settings.measures))  # raises here if two sums share a name, because workers identify sums by name
+    called, made = ContentHash().of(settings), made_with()
     behind: dict[int, deque[ShardGroup]] = {}
     for piece in todo:
         behind.setdefault(piece.structure, deque()).append(piece)
@@ -72,7 +72,7 @@ def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Ite
         while ready or running:
             while ready and len(running) < _room(client):
                 piece = ready.popleft()
-                future = client.submit(_on_a_worker, _packed((piece, asked, called)), made, pure=False)
+                future = client.submit(_on_a_worker, _packed((piece, settings, called)), made, pure=False)
                 running[future] = piece
                 completed.add(future)
             future = next(completed)
@@ -104,10 +104,10 @@ def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
     ]
     if differs:
         raise InputError(f"a worker has {', '.join(differs)}: start the workers in the environment of the sweep")
-    piece, asked, called = pickle.loads(packed)
-    if called not in _heard:
-        _heard[called] = replace(asked, own=_linked(asked.own))
-    return finished(piece, _heard[called], quiet=True)
+    piece, settings, called = pickle.loads(packed)
+    if called not in _settings_of:
+        _settings_of[called] = replace(settings, own=_linked(settings.own))
+    return finished(piece, _settings_of[called], quiet=True)
 
 
 def _linked(own: Sequence[Measure]) -> tuple[Measure, ...]:

@@ -139,7 +139,7 @@ class AbstractArrivals(eqx.Module):
         """Return whether a scheduler that chooses at time `choice` considers a request that arrives at `arrival`."""
 
     @abstractmethod
-    def leaves(
+    def frees_slot(
         self, admitted: Bool[Array, "1 *batch"], due: Bool[Array, "1 *batch"], pending: Float[Array, "1 *batch"]
     ) -> Bool[Array, "1 *batch"]:
         """Return whether the earliest completion frees the slot of its request now.
@@ -283,7 +283,7 @@ class ClosedLoop(AbstractRandomArrivals):
         # a completion and the choice that follows are simultaneous, although rounding may separate them
         return arrival <= choice + INSTANT if self.replaced_before_choice else arrival < choice - INSTANT
 
-    def leaves(self, admitted, due, pending):
+    def frees_slot(self, admitted, due, pending):
         return admitted
 
 
@@ -329,7 +329,7 @@ class PoissonArrivals(AbstractRandomArrivals):
     def precedes(self, arrival, choice):
         return arrival <= choice
 
-    def leaves(self, admitted, due, pending):
+    def frees_slot(self, admitted, due, pending):
         return due
 
 
@@ -364,10 +364,10 @@ class RecordedArrivals(AbstractArrivals):
     first: Int[AnyArray, "..."] = eqx.field(converter=named("first request", whole), default=0)
 
     def __check_init__(self):
-        asked = np.shape(self.requests.number)
-        if np.ndim(self.gap) != 1 or np.shape(self.gap) != asked:
+        expected = np.shape(self.requests.number)
+        if np.ndim(self.gap) != 1 or np.shape(self.gap) != expected:
             raise InputError(
-                f"gaps {list(np.shape(self.gap))} of requests {list(asked)}: give a one-dimensional array with one "
+                f"gaps {list(np.shape(self.gap))} of requests {list(expected)}: give a one-dimensional array with one "
                 "gap for each request"
             )
         POSITIVE.each("trace scale", self.scale)
@@ -420,7 +420,7 @@ class RecordedArrivals(AbstractArrivals):
     def precedes(self, arrival, choice):
         return arrival <= choice
 
-    def leaves(self, admitted, due, pending):
+    def frees_slot(self, admitted, due, pending):
         return due
 
 
@@ -462,5 +462,5 @@ class RecordedLoop(RecordedArrivals):
         # a completion and the choice that follows are simultaneous, although rounding may separate them
         return arrival < choice - INSTANT
 
-    def leaves(self, admitted, due, pending):
+    def frees_slot(self, admitted, due, pending):
         return jnp.where(jnp.isfinite(pending), admitted, due)

@@ -83,5 +83,5 @@ class ClosedOrOpen(AbstractRandomArrivals):
         # see `ClosedLoop`
         return jnp.where(self._closed, arrival < choice - INSTANT, arrival <= choice)
 
-    def leaves(self, admitted, due, pending):
+    def frees_slot(self, admitted, due, pending):
         return jnp.where(self._closed, admitted, due)

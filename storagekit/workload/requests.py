@@ -201,13 +201,13 @@ class RandomRequests(AbstractRequests):
 
         The size that must fit is `AbstractSize.room`: the largest size, or the mean of an unbounded distribution.
         """
-        asked = self.size.room
-        if traced(asked) or traced(capacity):
+        needed = self.size.room
+        if traced(needed) or traced(capacity):
             return
-        asked, there = np.broadcast_arrays(asked, capacity)
-        if np.any(beyond := asked > there):
+        needed, available = np.broadcast_arrays(needed, capacity)
+        if np.any(beyond := needed > available):
             raise InputError(
-                f"requests of {asked[beyond][0]} sectors to a system of {there[beyond][0]:.0f} sectors: give "
+                f"requests of {needed[beyond][0]} sectors to a system of {available[beyond][0]:.0f} sectors: give "
                 "smaller requests, or more drives"
             )
 

@@ -252,7 +252,7 @@ class Threads(AbstractArrivals):
     def precedes(self, arrival, choice):
         return arrival < choice - INSTANT
 
-    def leaves(self, admitted, due, pending):
+    def frees_slot(self, admitted, due, pending):
         return due
 
     def request(

@@ -94,10 +94,10 @@ class VolumeRequests(RandomRequests):
         super().check(capacity)
         if traced(capacity) or any(traced(one) for one in self.volumes):
             return
-        asked, there = np.broadcast_arrays(sum(one.astype(np.int64) for one in self.volumes), np.asarray(capacity))
-        if np.any(beyond := there < asked):
+        needed, available = np.broadcast_arrays(sum(one.astype(np.int64) for one in self.volumes), np.asarray(capacity))
+        if np.any(beyond := available < needed):
             raise InputError(
-                f"volumes of {asked[beyond][0]} sectors in total on a layout of {there[beyond][0]:.0f} sectors: use "
+                f"volumes of {needed[beyond][0]} sectors in total on a layout of {available[beyond][0]:.0f} sectors: use "
                 "smaller volumes or a larger layout"
             )
 

@@ -3,7 +3,7 @@
 from storagekit.write.background import Background as Background
 from storagekit.write.background import Delayed as Delayed
 from storagekit.write.base import AbstractWrite as AbstractWrite
-from storagekit.write.base import Offer as Offer
+from storagekit.write.base import WaitingParts as WaitingParts
 from storagekit.write.committed import Claimed as Claimed
 from storagekit.write.committed import Committed as Committed
 from storagekit.write.foreground import AllCopies as AllCopies

@@ -47,7 +47,7 @@ from storagekit.drive import AbstractMechanics
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
 from storagekit.write.backlog import COVERED, FIRST, Backlog, BacklogClock, backlog, numbers
-from storagekit.write.base import AbstractWrite, Later, Offer, Price
+from storagekit.write.base import AbstractWrite, DelayedPart, Price, WaitingParts
 from storagekit.write.table import DelayedWriteTable
 
 
@@ -201,7 +201,7 @@ class Background(AbstractWrite):
         return routed
 
     def on_admitted(self, private: Delayed, event: RequestAdmitted) -> Delayed:
-        into, request = event.into, event.request
+        into, request = event.slot_mask, event.request
         assert event.usable is not None
         return private._replace(
             replicas=jnp.where(into, event.usable, private.replicas),
@@ -215,19 +215,19 @@ class Background(AbstractWrite):
         waiting: UInt32[Array, "slot *batch"],
         part: Int[Array, "slot *batch"],
         placement: AbstractPlacement,
-    ) -> Offer:
+    ) -> WaitingParts:
         usable = of_part(private.replicas, part, placement)
-        return Offer(bit_is_set(waiting, part) & (usable != 0), usable)
+        return WaitingParts(bit_is_set(waiting, part) & (usable != 0), usable)
 
-    def later(
+    def next_delayed(
         self,
         private: Delayed,
-        which: Int[Array, "1 *batch"],
+        drive: Int[Array, "1 *batch"],
         chooses: Bool[Array, "1 *batch"],
         bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
-    ) -> Later:
+    ) -> DelayedPart:
         needed = chooses & (jnp.isinf(bound) | (private.forced > 0))
 
         def moved(copies: FirstCopies) -> Bool[Array, "row *batch"]:
@@ -236,7 +236,7 @@ class Background(AbstractWrite):
         def order(copies: FirstCopies) -> Int[Array, "row *batch"]:
             return copies.order
 
-        return private.backlog.later(which, needed, bound, price, placement, foreground=moved, rank=order)
+        return private.backlog.next_delayed(drive, needed, bound, price, placement, foreground=moved, rank=order)
 
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
@@ -246,8 +246,8 @@ class Background(AbstractWrite):
     def on_access_started(self, private: Delayed, event: AccessStarted) -> Delayed:
         return private._replace(backlog=private.backlog.taken(event))
 
-    def ends_delayed(self, private: Delayed, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
-        return ~pick(private.backlog.of_slot, which)
+    def ends_delayed(self, private: Delayed, drive: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
+        return ~pick(private.backlog.of_slot, drive)
 
     def on_access_ended(self, private: Delayed, event: AccessEnded) -> Delayed:
         # A drive that has not received a claim may write another first copy, which does not count.
@@ -255,11 +255,11 @@ class Background(AbstractWrite):
         start, stop = pick(private.start, event.slot), pick(private.stop, event.slot)
         left_over, covered = _without_covered(private.backlog, start, stop, first, private.moved)
         table, placement = left_over.table, event.placement
-        at = pick(left_over.writes, event.which)
+        at = pick(left_over.writes, event.drive)
         old = table.row(at)
-        again = event.made & (at >= 0)
+        again = event.ended & (at >= 0)
         location = where_tree(again, old.location, event.location)
-        written = bit(placement.part_on(event.which, location) * placement.replicas + event.replica)
+        written = bit(placement.part_on(event.drive, location) * placement.replicas + event.replica)
         every = mask_of(placement.parts * placement.replicas)
         left = jnp.where(again, old.left, every) & ~written
         arrival_time = left_over.now.after(event.arrival_time)
@@ -281,7 +281,7 @@ class Background(AbstractWrite):
             forced=jnp.where(full, size, fewer),
         )
 
-    def keeps(self, private: Delayed, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
+    def needs_slots(self, private: Delayed, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
         return ~read & (private.replicas != 0)
 
     def elapse(self, private: Delayed, time: Float[Array, "1 *batch"]) -> Delayed:

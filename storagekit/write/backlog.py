@@ -11,7 +11,7 @@ from storagekit.component.events import AccessStarted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, MOST_WHOLE, cheapest, count, first_min, pick
 from storagekit.placement import AbstractPlacement, of_part
-from storagekit.write.base import Later, Price
+from storagekit.write.base import DelayedPart, Price
 from storagekit.write.table import DelayedWriteTable, empty
 
 # Values in place of a row number. FIRST: the drive writes no row of the table. COVERED: the row that the drive is
@@ -72,9 +72,9 @@ class Backlog(NamedTuple):
         """Return the mask of the drives that do not write a row of the table, `[drive, *batch]`."""
         return self.writes == FIRST
 
-    def later(
+    def next_delayed(
         self,
-        which: Int[Array, "1 *batch"],
+        drive: Int[Array, "1 *batch"],
         needed: Bool[Array, "1 *batch"],
         bound: Float[Array, "1 *batch"],
         price: Price,
@@ -82,12 +82,12 @@ class Backlog(NamedTuple):
         *,
         foreground: Callable[[Any], Bool[Array, "*row"]],
         rank: Callable[[Any], Int[Array, "*row"]],
-    ) -> Later:
-        """Return the delayed part that drive `which` writes next. Valid only where `needed` is true.
+    ) -> DelayedPart:
+        """Return the delayed part that `drive` writes next. Valid only where `needed` is true.
 
         Parameters
         ----------
-        which : array of int32, shape `[1, *batch]`
+        drive : array of int32, shape `[1, *batch]`
             The drive.
         needed : array of bool, shape `[1, *batch]`
             Runs in which the table is searched.
@@ -106,13 +106,13 @@ class Backlog(NamedTuple):
 
         Returns
         -------
-        Later
+        DelayedPart
             The part, if there is one.
         """
 
         def look(best, row, number, there):
             at, cost, oldest, first, candidates = best
-            part = placement.part_on(which, row.location)
+            part = placement.part_on(drive, row.location)
             usable = of_part(row.left, part, placement)
             there = there & (usable != 0)
             arrival_time = row.arrival_time.since(self.now)
@@ -129,19 +129,19 @@ class Backlog(NamedTuple):
                 candidates + count(there),
             )
 
-        none = jnp.zeros_like(which)
+        none = jnp.zeros_like(drive)
         begin = none + FIRST, bound, none + FIRST, none + MOST_WHOLE, none
         at, _, oldest, _, candidates = self.table.fold(needed, look, begin)
         at = jnp.where((at < 0) & jnp.isinf(bound), oldest, at)
         row = self.table.row(at)
-        usable = of_part(row.left, placement.part_on(which, row.location), placement)
-        return Later(at, at >= 0, row.number, row.location, usable, candidates)
+        usable = of_part(row.left, placement.part_on(drive, row.location), placement)
+        return DelayedPart(at, at >= 0, row.number, row.location, usable, candidates)
 
     def taken(self, event: AccessStarted) -> "Backlog":
         """Return the backlog after a drive has chosen its next access."""
         assert event.delayed is not None
         row = jnp.where(event.delayed >= 0, event.delayed, FIRST)
-        return self._replace(writes=jnp.where(event.drive, row, self.writes))
+        return self._replace(writes=jnp.where(event.drive_mask, row, self.writes))
 
     def without(self, at: Int[Array, "1 *batch"], gone: Bool[Array, "1 *batch"], becomes: int) -> "Backlog":
         """Return the backlog without a row.

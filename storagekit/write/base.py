@@ -21,7 +21,7 @@ from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
 
-class Offer(NamedTuple):
+class WaitingParts(NamedTuple):
     """Parts that wait at a drive.
 
     Parameters
@@ -36,7 +36,7 @@ class Offer(NamedTuple):
     usable: UInt32[Array, "slot *batch"] | None
 
 
-class Later(NamedTuple):
+class DelayedPart(NamedTuple):
     """A delayed part that a drive writes instead of a request in the slots.
 
     Parameters
@@ -80,7 +80,7 @@ class DelayedParts(eqx.Module):
         return False
 
     @property
-    def leaves(self) -> bool:
+    def may_delay(self) -> bool:
         """Return whether the policy may delay parts of a write."""
         return self.delays
 
@@ -90,7 +90,7 @@ class DelayedParts(eqx.Module):
         return self.delays
 
     @property
-    def settles(self) -> bool:
+    def claims_writes(self) -> bool:
         """Return whether drives claim writes in the same way as reads."""
         return self.delays
 
@@ -127,7 +127,7 @@ class DelayedParts(eqx.Module):
         waiting: UInt32[Array, "slot *batch"],
         part: Int[Array, "slot *batch"],
         placement: AbstractPlacement,
-    ) -> Offer:
+    ) -> WaitingParts:
         """Return the parts that wait at one drive.
 
         Parameters
@@ -143,10 +143,10 @@ class DelayedParts(eqx.Module):
 
         Returns
         -------
-        Offer
+        WaitingParts
             The requests that wait, and the usable replicas of each request; by default all replicas.
         """
-        return Offer(bit_is_set(waiting, part), None)
+        return WaitingParts(bit_is_set(waiting, part), None)
 
     def buffered(
         self, targets: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
@@ -169,22 +169,22 @@ class DelayedParts(eqx.Module):
         """
         return None
 
-    def later(
+    def next_delayed(
         self,
         private: Any,
-        which: Int[Array, "1 *batch"],
+        drive: Int[Array, "1 *batch"],
         chooses: Bool[Array, "1 *batch"],
         bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
-    ) -> Later | None:
+    ) -> DelayedPart | None:
         """Return the delayed part that a drive writes next.
 
         Parameters
         ----------
         private : Any
             The private state of the policy.
-        which : array of int32, shape `[1, *batch]`
+        drive : array of int32, shape `[1, *batch]`
             The drive.
         chooses : array of bool, shape `[1, *batch]`
             Runs where the drive chooses its next access.
@@ -198,16 +198,16 @@ class DelayedParts(eqx.Module):
 
         Returns
         -------
-        Later or None
+        DelayedPart or None
             The part; None if the policy never delays parts.
         """
         return None
 
-    def ends_delayed(self, private: Any, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
-        """Return whether the access of drive `which` writes a delayed part; None if the policy never delays parts."""
+    def ends_delayed(self, private: Any, drive: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
+        """Return whether the access of `drive` writes a delayed part; None if the policy never delays parts."""
         return None
 
-    def keeps(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
+    def needs_slots(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
         """Return the mask of the slots whose request is still needed after it has completed and left all queues.
 
         Parameters
@@ -262,7 +262,7 @@ class AbstractWrite(DelayedParts, Component):
         `System` calls this method in addition to `check`, with the same argument. A subclass that overrides `check`
         therefore keeps these rules.
         """
-        if facts.stops and (self.leaves or self.over_when_completed):
+        if facts.stops and (self.may_delay or self.over_when_completed):
             raise InputError("bricks that stop together with delayed writes: not modelled; use AllCopies()")
         if self.one_for_all and not facts.is_replicated:
             raise InputError(
@@ -270,7 +270,7 @@ class AbstractWrite(DelayedParts, Component):
                 "use AllCopies()"
             )
         apart = (facts.is_replicated or facts.fragments) and not facts.reads_before_writes
-        if (self.leaves or self.over_when_completed) and not apart:
+        if (self.may_delay or self.over_when_completed) and not apart:
             raise InputError(
                 f"policy {facts.policy} with {facts.layout}: the parts of this layout are neither copies nor "
                 "fragments; use AllCopies()"

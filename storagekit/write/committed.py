@@ -24,7 +24,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.validation import COUNT, SPACE
 from storagekit.placement import AbstractPlacement
 from storagekit.write.backlog import FIRST, Backlog, BacklogClock, backlog, numbers
-from storagekit.write.base import AbstractWrite, Later, Price
+from storagekit.write.base import AbstractWrite, DelayedPart, Price
 
 
 class CommittedRow(NamedTuple):
@@ -94,14 +94,14 @@ class Buffers(NamedTuple):
         ]
         return Buffers(left_over._replace(table=table), self.filled + jnp.concatenate(more))
 
-    def written(self, which: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"], placement: AbstractPlacement):
+    def written(self, drive: Int[Array, "1 *batch"], ended: Bool[Array, "1 *batch"], placement: AbstractPlacement):
         """Return the buffers after an access has ended; if the access wrote a buffered part, this part is removed.
 
         Parameters
         ----------
-        which : array of int32, shape `[1, *batch]`
+        drive : array of int32, shape `[1, *batch]`
             Drive of the access.
-        made : array of bool, shape `[1, *batch]`
+        ended : array of bool, shape `[1, *batch]`
             Runs where an access has ended.
         placement : AbstractPlacement
             The placement.
@@ -112,15 +112,15 @@ class Buffers(NamedTuple):
             The new buffers.
         """
         left_over = self.backlog
-        at = pick(left_over.writes, which)
-        made = made & (at >= 0)
+        at = pick(left_over.writes, drive)
+        ended = ended & (at >= 0)
         row = left_over.table.row(at)
-        part = placement.part_on(which, row.location)
-        left = jnp.where(made, row.left & ~bit(part), row.left)
-        table = left_over.table.put(at, row._replace(left=left), made)
-        less = jnp.where(made, placement.sectors_of(part, row.location, row.sectors), 0)
-        here = row_index(self.filled.shape[0], self.filled) == placement.brick_of(which)
-        left_over = left_over._replace(table=table).without(at, made & (left == 0), FIRST)
+        part = placement.part_on(drive, row.location)
+        left = jnp.where(ended, row.left & ~bit(part), row.left)
+        table = left_over.table.put(at, row._replace(left=left), ended)
+        less = jnp.where(ended, placement.sectors_of(part, row.location, row.sectors), 0)
+        here = row_index(self.filled.shape[0], self.filled) == placement.brick_of(drive)
+        left_over = left_over._replace(table=table).without(at, ended & (left == 0), FIRST)
         return Buffers(left_over, self.filled - jnp.where(here, less, 0))
 
     def elapse(self, time: Float[Array, "1 *batch"]) -> "Buffers":
@@ -180,7 +180,7 @@ class Committed(AbstractWrite):
             )
 
     @property
-    def leaves(self):
+    def may_delay(self):
         return True
 
     def rule(self, parts, receiving, readable):
@@ -218,30 +218,30 @@ class Committed(AbstractWrite):
         row = CommittedRow(request.number, event.location, request.sectors, private.backlog.now.after(event.at), left)
         return private.with_row(row, event.admitted & ~request.read, placement)
 
-    def later(
+    def next_delayed(
         self,
         private: Buffers,
-        which: Int[Array, "1 *batch"],
+        drive: Int[Array, "1 *batch"],
         chooses: Bool[Array, "1 *batch"],
         bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
-    ) -> Later:
-        brick = placement.brick_of(which)
+    ) -> DelayedPart:
+        brick = placement.brick_of(drive)
         filled, full = pick(private.filled, brick), pick(self._full(private.filled), brick)
         needed = chooses & ((jnp.isinf(bound) & (filled > 0)) | full)
-        return private.backlog.later(
-            which, needed, bound, price, placement, foreground=lambda row: full, rank=lambda row: row.number
+        return private.backlog.next_delayed(
+            drive, needed, bound, price, placement, foreground=lambda row: full, rank=lambda row: row.number
         )
 
     def on_access_started(self, private: Buffers, event: AccessStarted) -> Buffers:
         return private._replace(backlog=private.backlog.taken(event))
 
-    def ends_delayed(self, private: Buffers, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
-        return ~pick(private.backlog.of_slot, which)
+    def ends_delayed(self, private: Buffers, drive: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
+        return ~pick(private.backlog.of_slot, drive)
 
     def on_access_ended(self, private: Buffers, event: AccessEnded) -> Buffers:
-        return private.written(event.which, event.made, event.placement)
+        return private.written(event.drive, event.ended, event.placement)
 
     def elapse(self, private: Buffers, time: Float[Array, "1 *batch"]) -> Buffers:
         return private.elapse(time)
@@ -260,7 +260,7 @@ class Claimed(AbstractWrite):
     """
 
     @property
-    def settles(self):
+    def claims_writes(self):
         return True
 
     @property

@@ -30,7 +30,7 @@ class WriteSwitch(Switch, AbstractWrite):
 
     def __check_init__(self):
         for one in self.components:
-            late = isinstance(one, AbstractWrite) and (one.leaves or one.settles or one.over_when_completed)
+            late = isinstance(one, AbstractWrite) and (one.may_delay or one.claims_writes or one.over_when_completed)
             if late:
                 raise InputError(
                     f"{type(one).__name__} in a switch of write policies: it delays parts or uses claims; use it "

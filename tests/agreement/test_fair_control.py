@@ -10,19 +10,19 @@ import pytest
 
 from storagekit.core.units import SECTOR
 from storagekit.drive import load_drive
-from storagekit.papers.dsfq.bricks import DRIVE, READ_SHARE, SMALL, Asking, shared_bricks
+from storagekit.papers.dsfq.bricks import DRIVE, READ_SHARE, SMALL, StreamThreads, shared_bricks
 from storagekit.simulation import windows
 
 pytestmark = pytest.mark.optimized
 
 SECONDS, WARM_UP = 15.0, 5.0
-ASKING = [Asking(0, (0,), 30, 30), Asking(1, (0,), 30, 30), Asking(1, (1,), 15, 15)]
+THREADS = [StreamThreads(0, (0,), 30, 30), StreamThreads(1, (0,), 30, 30), StreamThreads(1, (1,), 15, 15)]
 
 
 @pytest.mark.parametrize("weights", [pytest.param((1, 1), marks=pytest.mark.slow), (1, 2)])
 def test_rates_by_stream_and_brick(control, fair_control, weights):
     """The rates agree within one percent plus four standard errors."""
-    scenario = shared_bricks(ASKING, weights=weights)
+    scenario = shared_bricks(THREADS, weights=weights)
     routed = fair_control.sharing(scenario, sizes=SMALL, read_share=READ_SHARE)
     drive = control.layout(load_drive(DRIVE))
     runs = [fair_control.fair_bricks(drive, routed, seed, SECONDS, WARM_UP) for seed in range(1, 65)]

@@ -18,18 +18,20 @@ def one(value, kind=np.float32):
     return jnp.asarray([value], kind)
 
 
-def claim(drive, bid, start, made=True) -> Bid:
-    return Bid(one(0, np.int32), one(drive, np.int32), one(made, bool), one(bid * MS), one(start * MS), one(start * MS))
+def claim(drive, bid, start, valid=True) -> Bid:
+    return Bid(
+        one(0, np.int32), one(drive, np.int32), one(valid, bool), one(bid * MS), one(start * MS), one(start * MS)
+    )
 
 
-def claimed_by(owner, bid, made, start, first=None, deaf=0) -> Claims:
+def claimed_by(owner, bid, claim_time, start, first=None, unreached=0) -> Claims:
     """State in which `owner` has claimed the read in slot 0, and the read in slot 1 is unclaimed.
 
     first: time, brick and bid of the first claim, if another brick made it.
     """
     never = np.inf
     unclaimed = DSPTFClaims().init(StateSizes(2, 4, ()))
-    at, by, offered = (made, owner, bid) if first is None else first
+    at, by, offered = (claim_time, owner, bid) if first is None else first
     return unclaimed._replace(
         first=jnp.asarray([at * MS, never], jnp.float32),
         first_owner=jnp.asarray([by, 0], jnp.int32),
@@ -37,16 +39,16 @@ def claimed_by(owner, bid, made, start, first=None, deaf=0) -> Claims:
         owner=jnp.asarray([owner, 0], jnp.int32),
         contested=jnp.asarray([False, False]),
         bid=jnp.asarray([bid * MS, never], jnp.float32),
-        made=jnp.asarray([made * MS, never], jnp.float32),
+        claim_time=jnp.asarray([claim_time * MS, never], jnp.float32),
         start=jnp.asarray([start * MS, never], jnp.float32),
-        deaf=jnp.asarray([deaf, 0], jnp.uint32),
+        unreached=jnp.asarray([unreached, 0], jnp.uint32),
     )
 
 
 def test_the_first_to_claim_keeps_the_read():
     protocol = DSPTFClaims(1 * MS)
     decision, after = protocol.claim(protocol.init(StateSizes(2, 4, ())), claim(drive=3, bid=5, start=2))
-    assert bool(decision.kept[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     assert (int(after.owner[0]), float(after.first[0])) == (3, 0.0)
     np.testing.assert_allclose([after.bid[0], after.start[0]], [5 * MS, 2 * MS])
     assert np.isinf(after.first[1])
@@ -56,9 +58,9 @@ def test_the_higher_bid_yields_when_the_better_claim_arrives():
     """Brick 1 claimed 0.4 ms ago with a bid of 3 ms. Brick 2 bids 5; the claim reaches it in 0.6 ms, before its access
     starts."""
     decision, after = DSPTFClaims(1 * MS).claim(
-        claimed_by(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=5, start=2)
+        claimed_by(owner=1, bid=3, claim_time=-0.4, start=1.6), claim(drive=2, bid=5, start=2)
     )
-    assert not bool(decision.kept[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    assert not bool(decision.granted[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     np.testing.assert_allclose(decision.retry, [0.6 * MS], rtol=1e-5)
     assert int(after.owner[0]) == 1
 
@@ -67,9 +69,9 @@ def test_the_lower_bid_takes_the_read_over():
     """Brick 2 bids 2 against brick 1's 3. Its claim reaches brick 1 in 1 ms, before that access starts in 1.6, and
     brick 1 chooses again."""
     decision, after = DSPTFClaims(1 * MS).claim(
-        claimed_by(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=2, start=2)
+        claimed_by(owner=1, bid=3, claim_time=-0.4, start=1.6), claim(drive=2, bid=2, start=2)
     )
-    assert bool(decision.kept[0]) and bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and bool(decision.rival_yields[0])
     assert int(decision.rival[0]) == 1
     np.testing.assert_allclose(decision.rival_retry, [1 * MS])
     assert int(after.owner[0]) == 2
@@ -81,57 +83,57 @@ def test_the_lower_bid_takes_the_read_over():
 def test_of_equal_bids_the_lower_brick_serves(drive, keeps, bid):
     """This holds for any rounding: drives that end the same write bid the same for the next part."""
     decision, _ = DSPTFClaims(1 * MS).claim(
-        claimed_by(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=drive, bid=bid, start=2)
+        claimed_by(owner=1, bid=3, claim_time=-0.4, start=1.6), claim(drive=drive, bid=bid, start=2)
     )
-    assert bool(decision.kept[0]) == keeps and bool(decision.rival_yields[0]) == keeps
+    assert bool(decision.granted[0]) == keeps and bool(decision.rival_yields[0]) == keeps
 
 
 def test_a_claim_that_arrives_after_the_access_began_costs_a_second_service():
     """The bricks assume 0.2 ms, but the message takes 1: neither claim arrives in time, and both bricks serve."""
     decision, _ = DSPTFClaims(1 * MS, bound=0.2 * MS).claim(
-        claimed_by(owner=1, bid=3, made=-0.3, start=0.1), claim(drive=2, bid=5, start=0.4)
+        claimed_by(owner=1, bid=3, claim_time=-0.3, start=0.1), claim(drive=2, bid=5, start=0.4)
     )
-    assert bool(decision.kept[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
 
 
 @pytest.mark.parametrize(("bid", "keeps"), [(5, False), (3, True)])
 def test_a_brick_yields_to_the_first_claim_where_the_best_arrives_too_late(bid, keeps):
     """Brick 1 bid 4 at -0.8, which arrives in 0.2 ms. Brick 3 bid 2 at -0.1, which arrives in 0.9. Brick 2 starts its
     access in 0.5."""
-    before = claimed_by(owner=3, bid=2, made=-0.1, start=1.9, first=(-0.8, 1, 4))
+    before = claimed_by(owner=3, bid=2, claim_time=-0.1, start=1.9, first=(-0.8, 1, 4))
     decision, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=bid, start=0.5))
-    assert bool(decision.kept[0]) == keeps and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) == keeps and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     if not keeps:
         np.testing.assert_allclose(decision.retry, [0.2 * MS], rtol=1e-5)
     assert (int(after.owner[0]), int(after.first_owner[0])) == (3, 1)
     np.testing.assert_allclose(after.first_bid[0], 4 * MS)
 
 
-def test_a_deaf_brick_does_not_receive_the_first_claim_either():
-    before = claimed_by(owner=3, bid=2, made=-0.1, start=1.9, first=(-0.8, 1, 4), deaf=0b0100)
+def test_a_brick_without_the_second_claim_does_not_receive_the_first_either():
+    before = claimed_by(owner=3, bid=2, claim_time=-0.1, start=1.9, first=(-0.8, 1, 4), unreached=0b0100)
     decision, _ = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=5, start=2))
-    assert bool(decision.kept[0])
+    assert bool(decision.granted[0])
 
 
-@pytest.mark.parametrize("deaf", [0b0010, 0b0100])
-def test_a_brick_that_receives_no_claims_does_not_yield(deaf):
-    bid = 2 if deaf == 0b0010 else 5
+@pytest.mark.parametrize("unreached", [0b0010, 0b0100])
+def test_a_brick_that_receives_no_claims_does_not_yield(unreached):
+    bid = 2 if unreached == 0b0010 else 5
     decision, _ = DSPTFClaims(1 * MS).claim(
-        claimed_by(1, 3, made=-0.4, start=1.6, deaf=deaf), claim(drive=2, bid=bid, start=2)
+        claimed_by(1, 3, claim_time=-0.4, start=1.6, unreached=unreached), claim(drive=2, bid=bid, start=2)
     )
-    assert bool(decision.kept[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and not bool(decision.rival_yields[0])
 
 
 def test_nothing_changes_where_no_claim_is_made():
-    before = claimed_by(owner=1, bid=3, made=-0.4, start=1.6)
-    decision, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=1, start=2, made=False))
-    assert not bool(decision.kept[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    before = claimed_by(owner=1, bid=3, claim_time=-0.4, start=1.6)
+    decision, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=1, start=2, valid=False))
+    assert not bool(decision.granted[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     assert all(np.array_equal(ours, theirs) for ours, theirs in zip(before, after, strict=True))
 
 
 def test_a_brick_may_choose_requests_that_have_arrived_without_a_known_claim():
     """The latency is 1 ms. A claim on slot 0 made 0.4 ms ago has not reached brick 2. A claim made 1.5 ms ago has,
-    unless the brick is deaf.
+    unless claims do not reach the brick.
 
     A read that brick 1 received 0.3 ms ago reaches brick 2 in 0.7 ms.
     """
@@ -139,15 +141,15 @@ def test_a_brick_may_choose_requests_that_have_arrived_without_a_known_claim():
     arrival_time = jnp.asarray([-3 * MS, -0.3 * MS], jnp.float32)
     receiving = jnp.asarray([1, 1], jnp.int32)
 
-    def from_when(made, deaf=0, brick=2):
-        claims = claimed_by(owner=0, bid=3, made=made, start=made + 2, deaf=deaf)
+    def from_when(claim_time, unreached=0, brick=2):
+        claims = claimed_by(owner=0, bid=3, claim_time=claim_time, start=claim_time + 2, unreached=unreached)
         return np.asarray(protocol.choosable_from(claims, arrival_time, receiving, one(brick, np.int32)))
 
     np.testing.assert_allclose(from_when(-0.4), [-2 * MS, 0.7 * MS], rtol=1e-5)
     np.testing.assert_allclose(from_when(-1.5), [np.inf, 0.7 * MS], rtol=1e-5)
     # a claim that arrives now, up to rounding, arrives after the choice
     np.testing.assert_allclose(from_when(-1 - 5e-5), [-2 * MS, 0.7 * MS], rtol=1e-5)
-    np.testing.assert_allclose(from_when(-1.5, deaf=0b100), [-2 * MS, 0.7 * MS], rtol=1e-5)
+    np.testing.assert_allclose(from_when(-1.5, unreached=0b100), [-2 * MS, 0.7 * MS], rtol=1e-5)
     np.testing.assert_allclose(from_when(-0.4, brick=1), [-3 * MS, -0.3 * MS], rtol=1e-5)
 
 

@@ -30,9 +30,9 @@ def one(value, kind=np.float32):
     return jnp.asarray([value], kind)
 
 
-def claim(part, access_time, start, made=True) -> Bid:
+def claim(part, access_time, start, valid=True) -> Bid:
     """The positioning time is only a part of the access time and does not count."""
-    choice = one(0, np.int32), one(part, np.int32), one(made, bool)
+    choice = one(0, np.int32), one(part, np.int32), one(valid, bool)
     return Bid(*choice, one(1e-6), one(start * MS), one(access_time * MS))
 
 
@@ -42,9 +42,9 @@ def unclaimed(needed=1) -> Bids:
     return blank._replace(needed=jnp.asarray([needed, 1], jnp.int32))
 
 
-def with_claim(private: Bids, part, access_time, made, start) -> Bids:
-    """Add a claim of `part`, made at `made`, for an access that starts at `start`."""
-    values = zip(("bid", "made", "start"), (access_time, made, start), strict=True)
+def with_claim(private: Bids, part, access_time, claim_time, start) -> Bids:
+    """Add a claim of `part`, made at `claim_time`, for an access that starts at `start`."""
+    values = zip(("bid", "claim_time", "start"), (access_time, claim_time, start), strict=True)
     return private._replace(**{name: getattr(private, name).at[part, 0].set(value * MS) for name, value in values})
 
 
@@ -58,11 +58,11 @@ def test_enough_first_claims_are_kept_and_a_better_one_replaces_the_worst():
     withdrawn."""
     protocol, private = PreselectionBids(1 * MS), unclaimed(2)
     decision, private = protocol.claim(private, claim(0, access_time=5, start=2))
-    assert bool(decision.kept[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     decision, private = protocol.claim(private, claim(2, access_time=4, start=2))
-    assert bool(decision.kept[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     decision, private = protocol.claim(private, claim(1, access_time=3, start=2))
-    assert bool(decision.kept[0]) and bool(decision.contested[0]) and bool(decision.first_contest[0])
+    assert bool(decision.granted[0]) and bool(decision.contested[0]) and bool(decision.first_contest[0])
     assert bool(decision.rival_yields[0]) and int(decision.rival[0]) == 0
     np.testing.assert_allclose(decision.rival_retry, [1 * MS])
     assert starts(private) == [-np.inf, 2, 2, np.inf]
@@ -72,9 +72,9 @@ def test_enough_first_claims_are_kept_and_a_better_one_replaces_the_worst():
 def test_the_worst_bid_yields_when_enough_better_claims_arrive():
     """The latency is 1 ms, and 2 parts are needed. Bids are 3, made 0.9 ms ago, and 4, made 0.4 ms ago. Both reach the
     drive of the bid of 5 within 0.6 ms."""
-    private = with_claim(with_claim(unclaimed(2), 0, 3, made=-0.9, start=1.1), 3, 4, made=-0.4, start=1.6)
+    private = with_claim(with_claim(unclaimed(2), 0, 3, claim_time=-0.9, start=1.1), 3, 4, claim_time=-0.4, start=1.6)
     decision, private = PreselectionBids(1 * MS).claim(private, claim(1, access_time=5, start=2))
-    assert not bool(decision.kept[0]) and not bool(decision.rival_yields[0]) and bool(decision.contested[0])
+    assert not bool(decision.granted[0]) and not bool(decision.rival_yields[0]) and bool(decision.contested[0])
     np.testing.assert_allclose(decision.retry, [0.6 * MS], rtol=1e-5)
     assert starts(private) == [1.1, -np.inf, np.inf, 1.6]
 
@@ -82,51 +82,51 @@ def test_the_worst_bid_yields_when_enough_better_claims_arrive():
 def test_the_second_of_three_better_claims_decides_when_to_choose_again():
     """2 parts are needed. Better claims arrive in 0.1, 0.3 and 0.6 ms."""
     private = unclaimed(2)
-    for part, made in ((0, -0.9), (1, -0.7), (3, -0.4)):
-        private = with_claim(private, part, 3, made, start=0.0)
+    for part, claim_time in ((0, -0.9), (1, -0.7), (3, -0.4)):
+        private = with_claim(private, part, 3, claim_time, start=0.0)
     decision, _ = PreselectionBids(1 * MS).claim(private, claim(2, access_time=5, start=2))
-    assert not bool(decision.kept[0])
+    assert not bool(decision.granted[0])
     np.testing.assert_allclose(decision.retry, [0.3 * MS], rtol=1e-5)
 
 
 def test_one_better_claim_is_not_enough_where_two_parts_are_needed():
-    private = with_claim(with_claim(unclaimed(2), 0, 3, made=-0.9, start=1.1), 3, 6, made=-0.4, start=0.5)
+    private = with_claim(with_claim(unclaimed(2), 0, 3, claim_time=-0.9, start=1.1), 3, 6, claim_time=-0.4, start=0.5)
     decision, private = PreselectionBids(1 * MS).claim(private, claim(1, access_time=5, start=2))
     # the access with the bid of 6 begins before the claim arrives
-    assert bool(decision.kept[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     assert starts(private) == [1.1, 2, np.inf, 0.5]
 
 
 def test_an_idle_drive_begins_at_once_before_the_claim_arrives():
     """The drive begins now; the better claim of 0.4 ms ago arrives in 0.6. A worse access that has begun continues."""
     decision, _ = PreselectionBids(1 * MS).claim(
-        with_claim(unclaimed(), 0, 3, made=-0.4, start=1.6), claim(1, access_time=5, start=0)
+        with_claim(unclaimed(), 0, 3, claim_time=-0.4, start=1.6), claim(1, access_time=5, start=0)
     )
-    assert bool(decision.kept[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     decision, _ = PreselectionBids(1 * MS).claim(
-        with_claim(unclaimed(), 0, 5, made=-0.4, start=-0.4), claim(1, access_time=3, start=1)
+        with_claim(unclaimed(), 0, 5, claim_time=-0.4, start=-0.4), claim(1, access_time=3, start=1)
     )
-    assert bool(decision.kept[0]) and not bool(decision.rival_yields[0])
+    assert bool(decision.granted[0]) and not bool(decision.rival_yields[0])
 
 
 @pytest.mark.parametrize("late", [0.0, 0.01])
 def test_a_claim_that_arrives_as_the_access_starts_is_in_time(late):
     """The better claim arrives in 0.6 ms. The access starts then, or 10 us before."""
-    private = with_claim(unclaimed(), 0, 3, made=-0.4, start=1.6)
+    private = with_claim(unclaimed(), 0, 3, claim_time=-0.4, start=1.6)
     decision, _ = PreselectionBids(1 * MS).claim(private, claim(1, access_time=5, start=0.6 - late))
-    assert bool(decision.kept[0]) == (late > 0)
+    assert bool(decision.granted[0]) == (late > 0)
 
 
 @pytest.mark.parametrize(("part", "keeps"), [(0, True), (3, False)])
 def test_of_equal_bids_the_lower_part_is_the_better_one(part, keeps):
-    private = with_claim(unclaimed(), 1, 3, made=-0.4, start=1.6)
+    private = with_claim(unclaimed(), 1, 3, claim_time=-0.4, start=1.6)
     decision, _ = PreselectionBids(1 * MS).claim(private, claim(part, access_time=3, start=2))
-    assert bool(decision.kept[0]) == keeps and bool(decision.rival_yields[0]) == keeps
+    assert bool(decision.granted[0]) == keeps and bool(decision.rival_yields[0]) == keeps
 
 
 def test_of_equal_bids_that_stand_the_higher_part_is_withdrawn():
     """2 parts are needed, with bids of 3 on parts 1 and 3. The new bid of 2 replaces one of them."""
-    private = with_claim(with_claim(unclaimed(2), 1, 3, made=-0.4, start=1.6), 3, 3, made=-0.2, start=1.8)
+    private = with_claim(with_claim(unclaimed(2), 1, 3, claim_time=-0.4, start=1.6), 3, 3, claim_time=-0.2, start=1.8)
     decision, private = PreselectionBids(1 * MS).claim(private, claim(2, access_time=2, start=2))
     assert bool(decision.rival_yields[0]) and int(decision.rival[0]) == 3
     assert starts(private) == [np.inf, 1.6, 2, -np.inf]
@@ -136,25 +136,27 @@ def test_a_withdrawn_claim_still_counts_where_it_arrived():
     """The bid of 4 was withdrawn; the bid of 3 has not arrived yet. A drive that received the 4 does not choose the
     request."""
     protocol = PreselectionBids(1 * MS)
-    private = with_claim(with_claim(unclaimed(), 0, 4, made=-1.2, start=-np.inf), 1, 3, made=-0.4, start=1.6)
+    private = with_claim(
+        with_claim(unclaimed(), 0, 4, claim_time=-1.2, start=-np.inf), 1, 3, claim_time=-0.4, start=1.6
+    )
     sent = one([-3 * MS, -3 * MS])[0]
     np.testing.assert_allclose(protocol.choosable_from(private, sent, sent, sent), [np.inf, -3 * MS])
     decision, _ = protocol.claim(private, claim(2, access_time=5, start=0))
-    assert not bool(decision.kept[0])
+    assert not bool(decision.granted[0])
 
 
-@pytest.mark.parametrize(("needed", "made", "skipped"), [(1, -0.4, False), (1, -1.5, True), (2, -1.5, False)])
-def test_a_drive_does_not_choose_a_request_with_enough_received_claims(needed, made, skipped):
-    private = with_claim(unclaimed(needed), 0, 3, made=made, start=made + 2)
+@pytest.mark.parametrize(("needed", "claim_time", "skipped"), [(1, -0.4, False), (1, -1.5, True), (2, -1.5, False)])
+def test_a_drive_does_not_choose_a_request_with_enough_received_claims(needed, claim_time, skipped):
+    private = with_claim(unclaimed(needed), 0, 3, claim_time=claim_time, start=claim_time + 2)
     sent = one([-3 * MS, -3 * MS])[0]
     expected = [np.inf if skipped else -3 * MS, -3 * MS]
     np.testing.assert_allclose(PreselectionBids(1 * MS).choosable_from(private, sent, sent, sent), expected)
 
 
 def test_nothing_changes_where_no_claim_is_made():
-    before = with_claim(unclaimed(), 1, 3, made=-0.4, start=1.6)
-    decision, later = PreselectionBids(1 * MS).claim(before, claim(2, access_time=1, start=2, made=False))
-    assert not bool(decision.kept[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
+    before = with_claim(unclaimed(), 1, 3, claim_time=-0.4, start=1.6)
+    decision, later = PreselectionBids(1 * MS).claim(before, claim(2, access_time=1, start=2, valid=False))
+    assert not bool(decision.granted[0]) and not bool(decision.contested[0]) and not bool(decision.rival_yields[0])
     assert all(np.array_equal(ours, theirs) for ours, theirs in zip(before, later, strict=True))
 
 
@@ -224,18 +226,18 @@ def claimed(protocol: PreselectionBids, private: Bids, later, choice: Bid) -> tu
 def served(claims: list[Made], needed: int, latency: float) -> tuple[set[int], dict[int, float]]:
     """The parts that are served by the protocol, and the time at which each of the others is withdrawn."""
     private, kept, last, retries = unclaimed(needed), set[int](), 0, {}
-    for made in claims:
-        choice = claim(made.part, made.access_time, made.start - made.at)
-        decision, private = claimed(PreselectionBids(latency * MS), private, one((made.at - last) * MS), choice)
-        last = made.at
-        if decision.kept[0]:
-            kept.add(made.part)
+    for one_claim in claims:
+        choice = claim(one_claim.part, one_claim.access_time, one_claim.start - one_claim.at)
+        decision, private = claimed(PreselectionBids(latency * MS), private, one((one_claim.at - last) * MS), choice)
+        last = one_claim.at
+        if decision.granted[0]:
+            kept.add(one_claim.part)
         else:
-            retries[made.part] = made.at + float(decision.retry[0]) / MS
+            retries[one_claim.part] = one_claim.at + float(decision.retry[0]) / MS
         if decision.rival_yields[0]:
-            assert decision.kept[0] and int(decision.rival[0]) in kept
+            assert decision.granted[0] and int(decision.rival[0]) in kept
             kept.remove(int(decision.rival[0]))
-            retries[int(decision.rival[0])] = made.at + float(decision.rival_retry[0]) / MS
+            retries[int(decision.rival[0])] = one_claim.at + float(decision.rival_retry[0]) / MS
     assert {part for part, start in enumerate(starts(private)) if np.isfinite(start)} == kept
     return kept, retries
 

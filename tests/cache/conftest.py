@@ -5,22 +5,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from storagekit.cache import Sought
+from storagekit.cache import LookUpQuery
 from storagekit.component.events import StateSizes
 from storagekit.placement import Location, Replicas
 from storagekit.workload import Requests
 
 
-def sought(entering) -> Sought:
+def query(entering) -> LookUpQuery:
     """The lookup of one brick that has all data."""
     nowhere = jnp.zeros(entering.shape, jnp.int32)
-    return Sought(Replicas(1), jnp.ones(entering.shape, jnp.uint32), nowhere, Location(None, nowhere))
+    return LookUpQuery(Replicas(1), jnp.ones(entering.shape, jnp.uint32), nowhere, Location(None, nowhere))
 
 
 @jax.jit
 def all_hits(cache, requests, entering):
     def one(private, row):
-        found, private = cache.look_up(private, *row, sought(row[1]))
+        found, private = cache.look_up(private, *row, query(row[1]))
         return private, found.hit
 
     return jax.lax.scan(one, cache.init(StateSizes(1, 1, entering.shape[2:])), (requests, entering))[1]

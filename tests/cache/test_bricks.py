@@ -12,7 +12,7 @@ from helpers import assert_refused, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.cache import BrickLRU, Sought, bricks
+from storagekit.cache import BrickLRU, LookUpQuery, bricks
 from storagekit.cache.bricks import BLOCK_BITS, blocks_held
 from storagekit.cache.sets import EMPTY
 from storagekit.component.events import AccessStarted, BrickStopped, RequestAdmitted, StateSizes
@@ -63,7 +63,9 @@ def driven(cache, placement, sent: Sent):
             nothing = jnp.zeros((SLOTS, 1), bool), jnp.zeros((SLOTS, 1), jnp.uint32)
             private = cache.on_brick_stopped(private, BrickStopped(row.generation - private.lost, *nothing))
         location, always = placement.locate(SERVER, request), jnp.ones_like(request.read)
-        found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, location))
+        found, private = cache.look_up(
+            private, request, always, LookUpQuery(placement, row.routed, row.receiving, location)
+        )
         slot = request.number % SLOTS
         private = cache.on_admitted(
             private,
@@ -350,10 +352,10 @@ def test_a_request_that_does_not_enter_changes_nothing():
     contents, _ = outcome(cache, placement, stream)
     one = jnp.zeros(1, jnp.int32)
     location = Location(None, one)
-    sought = Sought(placement, jnp.full(1, 0b1111, jnp.uint32), one, location)
+    query = LookUpQuery(placement, jnp.full(1, 0b1111, jnp.uint32), one, location)
     for reads in (True, False):
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([0], reads=reads))
-        found, after = cache.look_up(contents, request, jnp.zeros(1, bool), sought)
+        found, after = cache.look_up(contents, request, jnp.zeros(1, bool), query)
         assert not found.hit.any()
         np.testing.assert_array_equal(after.table, contents.table)
         never, drive = jnp.zeros(1, bool), jnp.zeros(BRICKS, bool)

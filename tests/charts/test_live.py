@@ -13,7 +13,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from storagekit.charts import ChoiceControl, Dashboard, Said, Slider, StepsControl, Template, export, live, offline
+from storagekit.charts import (
+    AnswerText,
+    ChoiceControl,
+    Dashboard,
+    Slider,
+    StepsControl,
+    Template,
+    export,
+    live,
+    offline,
+)
 from storagekit.charts.live.dashboard import taken_apart
 from storagekit.core.errors import InputError
 
@@ -36,7 +46,7 @@ def counted(calls: list) -> Dashboard:
         return number * sign
 
     controls = {"number": Slider("Number", 2, 1, 5), "sign": ChoiceControl("Sign", {"plus": 1, "minus": -1})}
-    return Dashboard(answer, lambda found: bars(abs(found)), controls, lambda found: Said(f"it is {found}"))
+    return Dashboard(answer, lambda found: bars(abs(found)), controls, lambda found: AnswerText(f"it is {found}"))
 
 
 def parts(box):
@@ -142,7 +152,7 @@ def test_a_template_is_drawn_once_and_missing_values_are_null():
 
 def test_words_are_escaped_and_a_table_has_its_figures():
     table = pd.DataFrame({"ms": [1234.5, 0.01234, np.nan, np.inf]}, index=pd.Index(["a<b", "b", "c", "d"], name="what"))
-    page = Said("x < y", ["& more"], table)._repr_html_()
+    page = AnswerText("x < y", ["& more"], table)._repr_html_()
     assert "x &lt; y" in page and "&amp; more" in page and "a&lt;b" in page
     assert [cell for cell in re.findall(r"<td>(.*?)</td>", page)] == ["1,234", "0.0123", "-", "never"]
 

@@ -27,7 +27,7 @@ ARGUMENTS = {
 # options with text values
 WORDS = (
     "--profile --out -p --traces --drive --layout --dispatch --schedule --write --slow --stop --format --schemes --against "
-    "--scheduler-file --store --folder --goal --scheduler --charts --start --columns --devices --with --checkpoint "
+    "--scheduler-file --store --folder --objective --scheduler --charts --start --columns --devices --with --checkpoint "
     "--name --ssd-cache"
 )
 # invalid for any option that counts or measures

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-ASKED = ["--disks", "24", "--read-share", "0.7", "--queue", "8", "--locality", "3", "--overhead-ms", "2.7"]
+ARGUMENTS = ["--disks", "24", "--read-share", "0.7", "--queue", "8", "--locality", "3", "--overhead-ms", "2.7"]
 
 
 def test_a_layout_is_recommended(storagekit):
-    status, text, _ = storagekit("plan", "--drive", "cheetah9lp", *ASKED, "--objective", "throughput")
+    status, text, _ = storagekit("plan", "--drive", "cheetah9lp", *ARGUMENTS, "--objective", "throughput")
     assert status == 0
     assert "recommended 6x4x1" in text
     assert "the paper's rule: 8x3x1" in text
@@ -16,7 +16,7 @@ def test_a_layout_is_recommended(storagekit):
 
 
 def test_a_program_can_read_a_layout(storagekit):
-    status, text, _ = storagekit("plan", *ASKED, "--mirrors", "2", "--background", "0.5", "--json")
+    status, text, _ = storagekit("plan", *ARGUMENTS, "--mirrors", "2", "--background", "0.5", "--json")
     found = json.loads(text)
     assert status == 0
     assert found["recommended"]["mirrors"] == 2
@@ -25,7 +25,7 @@ def test_a_program_can_read_a_layout(storagekit):
 
 
 def test_any_number_of_mirrors(storagekit):
-    _, text, _ = storagekit("plan", *ASKED, "--mirrors", "0", "--json")
+    _, text, _ = storagekit("plan", *ARGUMENTS, "--mirrors", "0", "--json")
     assert {one["mirrors"] for one in json.loads(text)["ranking"]} > {1, 2, 3}
 
 
@@ -53,20 +53,20 @@ def test_an_array_is_sized_for_a_throughput(storagekit):
 
 
 def test_the_recommendation_is_simulated_on_request(storagekit):
-    asked = ["plan", "--disks", "6", "--read-share", "0.9", "--locality", "3", "--check"]
-    status, text, _ = storagekit(*asked)
+    arguments = ["plan", "--disks", "6", "--read-share", "0.9", "--locality", "3", "--check"]
+    status, text, _ = storagekit(*arguments)
     assert status == 0
     assert "95% interval" in text
-    _, text, _ = storagekit(*asked, "--json")
+    _, text, _ = storagekit(*arguments, "--json")
     (row,) = json.loads(text)["check"]["rows"]
     assert row["low"] < row["simulated"] < row["high"]
     assert abs(row["difference"]) < 0.05
 
 
 def test_the_scheduler_decides(storagekit):
-    asked = ["plan", *ASKED, "--objective", "throughput", "--json"]
+    arguments = ["plan", *ARGUMENTS, "--objective", "throughput", "--json"]
     elevator, nearest = (
-        json.loads(storagekit(*asked, "--scheduler", name)[1])["recommended"] for name in ("RLOOK", "RSATF")
+        json.loads(storagekit(*arguments, "--scheduler", name)[1])["recommended"] for name in ("RLOOK", "RSATF")
     )
     assert nearest["throughput_per_s"] > elevator["throughput_per_s"]
     assert nearest["replicas"] < elevator["replicas"]
@@ -127,11 +127,11 @@ def test_bad_input_is_one_line_and_status_2(storagekit, arguments, message):
 
 
 def test_sessions_are_counted_and_simulated(storagekit):
-    asked = ["plan", "sessions", "--rate-mb", "5", "--agents", "4", "--minutes", "1"]
-    status, text, _ = storagekit(*asked, "--check")
+    arguments = ["plan", "sessions", "--rate-mb", "5", "--agents", "4", "--minutes", "1"]
+    status, text, _ = storagekit(*arguments, "--check")
     assert status == 0
     assert "8 sessions, 40 MB/s in total" in text and "8 of 8 sessions met" in text
-    _, text, _ = storagekit(*asked, "--check", "--json")
+    _, text, _ = storagekit(*arguments, "--check", "--json")
     found = json.loads(text)
     assert found["sessions"] == 8 and all(found["check"]["met"])
 
@@ -161,9 +161,9 @@ def test_a_session_out_of_range_is_named_by_its_option(storagekit, option, value
     assert f"{option} {float(value):g}" in error and limit in error
 
 
-@pytest.mark.parametrize("asked", [("0.001", "64"), ("5", "2000")])
-def test_thousands_of_sessions_are_rejected_at_once(storagekit, asked):
-    status, _, error = storagekit("plan", "sessions", "--rate-mb", asked[0], "--agents", asked[1])
+@pytest.mark.parametrize("arguments", [("0.001", "64"), ("5", "2000")])
+def test_thousands_of_sessions_are_rejected_at_once(storagekit, arguments):
+    status, _, error = storagekit("plan", "sessions", "--rate-mb", arguments[0], "--agents", arguments[1])
     assert status == 2 and error.count("\n") == 1
     assert "more than 2000 sessions" in error and "give a higher rate or fewer agents" in error
 

@@ -8,7 +8,7 @@ import pytest
 from storagekit.cli.plan_schemes import size_mix
 
 DRIVE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
-ASKED = [
+ARGUMENTS = [
     "plan",
     "schemes",
     "--drive",
@@ -25,7 +25,7 @@ ASKED = [
 
 
 def test_twelve_drives_of_18_tb(storagekit):
-    status, text, _ = storagekit(*ASKED, "--rate", "500", "--tolerate", "1", "--price", "300")
+    status, text, _ = storagekit(*ARGUMENTS, "--rate", "500", "--tolerate", "1", "--price", "300")
     assert status == 0
     assert "recommended: RAID 10 (12 disks)" in text and "108 TB usable, tolerates 1" in text
     assert "60 TB of data, the capacity of 3.33 of the 12 drives" in text and "RAID 6, 10+2" in text
@@ -33,16 +33,18 @@ def test_twelve_drives_of_18_tb(storagekit):
 
 def test_a_program_can_read_the_ranking_and_pictures_are_drawn(storagekit, tmp_path):
     folder = tmp_path / "drawn"
-    status, text, _ = storagekit(*ASKED, "--outstanding", "48", "--goal", "capacity", "--json", "--charts", str(folder))
+    status, text, _ = storagekit(
+        *ARGUMENTS, "--outstanding", "48", "--objective", "capacity", "--json", "--charts", str(folder)
+    )
     found = json.loads(text)
-    assert status == 0 and found["goal"] == "capacity"
+    assert status == 0 and found["objective"] == "capacity"
     assert found["ranking"][0]["usable"] == max(one["usable"] for one in found["ranking"])
     assert found["ranking"][0]["p99"] is None and found["check"] is None
     assert {path.suffix for path in folder.iterdir()} == {".png", ".svg"}
 
 
 def test_an_infeasible_plan_is_reported_with_status_1(storagekit):
-    status, text, _ = storagekit(*ASKED, "--rate", "50000")
+    status, text, _ = storagekit(*ARGUMENTS, "--rate", "50000")
     assert status == 1 and "overloaded" in text and "disks, which would be 80% busy" in text
 
 
@@ -50,8 +52,8 @@ def test_an_infeasible_plan_is_reported_with_status_1(storagekit):
     ("more", "says"),
     [
         (
-            ["--rate", "500", "--goal", "speed"],
-            "goal 'speed': give one of throughput, mean, p95, p99, cost, capacity",
+            ["--rate", "500", "--objective", "speed"],
+            "objective 'speed': give one of throughput, mean, p95, p99, cost, capacity",
         ),
         (
             ["--rate", "500", "--size-kb", "much"],
@@ -64,7 +66,7 @@ def test_an_infeasible_plan_is_reported_with_status_1(storagekit):
     ],
 )
 def test_bad_input_is_one_line_with_status_2(storagekit, more, says):
-    status, text, error = storagekit(*ASKED, *more)
+    status, text, error = storagekit(*ARGUMENTS, *more)
     assert status == 2 and not text
     assert says in error and len(error.strip().splitlines()) == 1 and "Traceback" not in error
 
@@ -84,8 +86,8 @@ def test_a_code_by_its_numbers(storagekit):
 
 
 def test_the_annual_failure_rate_adds_the_probability_of_data_loss(storagekit):
-    asked = [
-        *ASKED,
+    arguments = [
+        *ARGUMENTS,
         "--rate",
         "300",
         "--tolerate",
@@ -97,64 +99,64 @@ def test_the_annual_failure_rate_adds_the_probability_of_data_loss(storagekit):
         "--detection-hours",
         "2",
     ]
-    status, text, _ = storagekit(*asked)
+    status, text, _ = storagekit(*arguments)
     assert status == 0 and "most durable: code, 2 x 3+3: data loss in 1 year with probability" in text
     assert "Failures are detected after a mean of 2 h" in text
-    _, text, _ = storagekit(*asked, "--json")
+    _, text, _ = storagekit(*arguments, "--json")
     assert 0 < json.loads(text)["durability"]["ranking"][0]["loss_probability"] < 1e-3
-    status, _, refused = storagekit(*ASKED, "--rate", "300", "--detection-hours", "2")
+    status, _, refused = storagekit(*ARGUMENTS, "--rate", "300", "--detection-hours", "2")
     assert status == 2 and "without --afr: give the annual failure rate of a disk too" in refused
 
 
 def test_nodes_and_racks_that_fail(storagekit):
-    asked = [*ASKED, "--rate", "300", "--tolerate", "1", "--afr", "1.4", "--nodes", "4:1250"]
-    _, text, _ = storagekit(*asked, "--node-afr", "1", "--json")
+    arguments = [*ARGUMENTS, "--rate", "300", "--tolerate", "1", "--afr", "1.4", "--nodes", "4:1250"]
+    _, text, _ = storagekit(*arguments, "--node-afr", "1", "--json")
     found = {one["scheme"]: one for one in json.loads(text)["durability"]["ranking"]}
     assert found["RAID 6, 10+2"]["loss_probability"] == pytest.approx(1 - 0.99**4, rel=0.01)
-    _, text, _ = storagekit(*asked, "--racks", "2:4000", "--rack-afr", "2")
+    _, text, _ = storagekit(*arguments, "--racks", "2:4000", "--rack-afr", "2")
     assert "A failure of a rack destroys all disks in it." in text
     for wrong in (["--nodes", "4:1250", "--node-afr", "1"], ["--afr", "1", "--nodes", "4:1250", "--rack-afr", "1"]):
-        status, _, refused = storagekit(*ASKED, "--rate", "300", *wrong)
+        status, _, refused = storagekit(*ARGUMENTS, "--rate", "300", *wrong)
         assert status == 2 and "-afr without --afr or --" in refused
-    status, _, refused = storagekit(*asked, "--node-afr", "1", "--price", "300", "--buy-next")
+    status, _, refused = storagekit(*arguments, "--node-afr", "1", "--price", "300", "--buy-next")
     assert status == 2 and "--node-afr with --buy-next" in refused
 
 
-def test_a_declustered_code_is_asked_for_by_its_numbers(storagekit):
-    status, text, _ = storagekit(*ASKED, "--rate", "300", "--tolerate", "2", "--declustered", "8+2")
+def test_a_declustered_code_is_given_by_its_numbers(storagekit):
+    status, text, _ = storagekit(*ARGUMENTS, "--rate", "300", "--tolerate", "2", "--declustered", "8+2")
     assert status == 0 and "declustered code, 8+2, 2 spares distributed" in text
-    status, _, refused = storagekit(*ASKED, "--rate", "300", "--declustered", "8-2")
+    status, _, refused = storagekit(*ARGUMENTS, "--rate", "300", "--declustered", "8-2")
     assert status == 2 and "--declustered '8-2': give the numbers of data and of parity disks" in refused
 
 
 def test_response_times_after_a_failure_follow_the_ranking(storagekit):
-    asked = [*ASKED, "--rate", "300", "--tolerate", "1"]
-    status, text, _ = storagekit(*asked, "--after-failure")
+    arguments = [*ARGUMENTS, "--rate", "300", "--tolerate", "1"]
+    status, text, _ = storagekit(*arguments, "--after-failure")
     assert status == 0 and "while a disk is lost: RAID 10 has the shortest mean" in text and "hours" not in text
-    status, text, _ = storagekit(*asked, "--rebuild-mb-s", "15", "--afr", "1.4")
+    status, text, _ = storagekit(*arguments, "--rebuild-mb-s", "15", "--afr", "1.4")
     assert (
         status == 0 and "while it is rebuilt at 15 MB/s: RAID 10 has" in text and "A rebuild restores 15 MB/s" in text
     )
-    _, text, _ = storagekit(*asked, "--rebuild-mb-s", "15", "--json")
+    _, text, _ = storagekit(*arguments, "--rebuild-mb-s", "15", "--json")
     found = json.loads(text)
     assert found["after_failure"]["rebuild_rate"] == 15e6 and found["durability"] is None is found["growth"]
-    status, _, refused = storagekit(*ASKED, "--outstanding", "24", "--rebuild-mb-s", "15")
+    status, _, refused = storagekit(*ARGUMENTS, "--outstanding", "24", "--rebuild-mb-s", "15")
     assert status == 2 and "--rebuild-mb-s with --outstanding: " in refused
 
 
 def test_growth_follows_the_ranking(storagekit):
-    asked = [*ASKED, "--rate", "300", "--tolerate", "1", "--growth-data", "25"]
-    status, text, _ = storagekit(*asked)
+    arguments = [*ARGUMENTS, "--rate", "300", "--tolerate", "1", "--growth-data", "25"]
+    status, text, _ = storagekit(*arguments)
     assert status == 0 and "with 25% more data and 0% more requests each year; then: capacity of" in text
-    _, text, _ = storagekit(*asked, "--growth-load", "20", "--json")
+    _, text, _ = storagekit(*arguments, "--growth-load", "20", "--json")
     assert json.loads(text)["growth"]["load"] == 0.2
-    status, _, refused = storagekit(*ASKED, "--rate", "300", "--growth-load", "-5")
+    status, _, refused = storagekit(*ARGUMENTS, "--rate", "300", "--growth-load", "-5")
     assert status == 2 and "load -0.05" in refused
 
 
 def test_the_next_purchase_follows_the_ranking(storagekit):
-    asked = [*ASKED, "--rate", "400", "--tolerate", "1", "--price", "300", "--buy-next"]
-    asked += [
+    arguments = [*ARGUMENTS, "--rate", "400", "--tolerate", "1", "--price", "300", "--buy-next"]
+    arguments += [
         "--instead",
         "wd_hc570:350",
         "--cache",
@@ -166,11 +168,11 @@ def test_the_next_purchase_follows_the_ranking(storagekit):
         "--spare-days",
         "7",
     ]
-    status, text, _ = storagekit(*asked)
+    status, text, _ = storagekit(*arguments)
     assert status == 0 and "best next purchase: 2 more disks for 600 (RAID 10): mean" in text
     assert "12 x wd_hc570" in text and "cache, 50% of reads" in text and "cache of 2 TB" in text
     assert "1 more disk for 300 (RAID 10, 1 spare): loss probability" in text and "after a mean of 7 days" in text
-    _, text, _ = storagekit(*asked, "--json")
+    _, text, _ = storagekit(*arguments, "--json")
     found = json.loads(text)["next_purchase"]
     costs = {one["change"]: one["cost"] for one in found["ranking"]}
     assert found["purchase"] == "2 more disks" and costs["12 x wd_hc570"] == 12 * 350 and costs["cache of 2 TB"] == 700
@@ -192,15 +194,15 @@ def test_the_next_purchase_follows_the_ranking(storagekit):
     ],
 )
 def test_a_purchase_that_cannot_be_judged_is_one_line(storagekit, more, says):
-    status, text, error = storagekit(*ASKED, "--rate", "300", *more)
+    status, text, error = storagekit(*ARGUMENTS, "--rate", "300", *more)
     assert status == 2 and not text
     assert says in error and len(error.strip().splitlines()) == 1
 
 
 def test_tenants_and_streams_have_their_own_options(storagekit):
     images = "images:30:1000=0.75,500=0.25:mean<40"
-    asked = [*ASKED[:8], "--tolerate", "1", "--tenant", "web:300:8:80%:p99<80", "--tenant", images]
-    status, text, _ = storagekit(*asked, "--stream", "backup:200", "--stream", "ingest:5:write", "--json")
+    arguments = [*ARGUMENTS[:8], "--tolerate", "1", "--tenant", "web:300:8:80%:p99<80", "--tenant", images]
+    status, text, _ = storagekit(*arguments, "--stream", "backup:200", "--stream", "ingest:5:write", "--json")
     question = json.loads(text)["question"]
     assert status == 0 and question["rate"] == pytest.approx(330)
     web, images = question["tenants"]
@@ -208,13 +210,13 @@ def test_tenants_and_streams_have_their_own_options(storagekit):
     assert images["sizes"] == [[512_000, 0.25], [1_024_000, 0.75]]
     assert web["p99"] == pytest.approx(0.08) and images["mean"] == pytest.approx(0.04) and web["mean"] is None
     assert [(one["rate"], one["writes"]) for one in question["streams"]] == [(200e6, False), (5e6, True)]
-    _, text, _ = storagekit(*asked)
+    _, text, _ = storagekit(*arguments)
     assert "330 requests/s of 2 tenants" in text and "  web " in text.split("tenants of ")[1]
 
 
 def test_a_trace_has_reads_and_writes_as_tenants(storagekit):
     trace = Path(__file__).parents[2] / "data/samples/cloud.csv"
-    status, text, _ = storagekit(*ASKED[:8], "--trace", str(trace), "--rate", "400", "--json")
+    status, text, _ = storagekit(*ARGUMENTS[:8], "--trace", str(trace), "--rate", "400", "--json")
     tenants = json.loads(text)["question"]["tenants"]
     assert status == 0 and [(one["name"], one["read_share"]) for one in tenants] == [("reads", 1.0), ("writes", 0.0)]
     assert sum(one["rate"] for one in tenants) == pytest.approx(400)
@@ -244,23 +246,23 @@ def test_a_trace_has_reads_and_writes_as_tenants(storagekit):
     ],
 )
 def test_a_tenant_or_stream_that_cannot_be_read_is_one_line(storagekit, more, says):
-    status, text, error = storagekit(*ASKED[:8], *more)
+    status, text, error = storagekit(*ARGUMENTS[:8], *more)
     assert status == 2 and not text and says in error and len(error.strip().splitlines()) == 1
 
 
 def test_a_network_has_its_own_options(storagekit):
-    asked = [*ASKED[:8], "--rate", "300", "--nodes", "4:1250", "--json"]
-    status, text, _ = storagekit(*asked, "--racks", "2:5000")
+    arguments = [*ARGUMENTS[:8], "--rate", "300", "--nodes", "4:1250", "--json"]
+    status, text, _ = storagekit(*arguments, "--racks", "2:5000")
     network = json.loads(text)["question"]["network"]
     assert status == 0 and network == {"nodes": 4, "node_rate": 1.25e9, "racks": 2, "rack_rate": 5e9}
-    _, text, _ = storagekit(*asked)
+    _, text, _ = storagekit(*arguments)
     assert json.loads(text)["question"]["network"]["rack_rate"] is None
 
 
 def test_full_stripes_can_be_left_out(storagekit):
-    asked = [*ASKED[:8], "--size-kb", "2048", "--rate", "60", "--json"]
+    arguments = [*ARGUMENTS[:8], "--size-kb", "2048", "--rate", "60", "--json"]
     with_them, without = (
-        {one["scheme"] for one in json.loads(storagekit(*asked, *more)[1])["ranking"]}
+        {one["scheme"] for one in json.loads(storagekit(*arguments, *more)[1])["ranking"]}
         for more in ([], ["--no-full-stripes"])
     )
     assert without == {name for name in with_them if "full stripes" not in name} < with_them
@@ -270,7 +272,7 @@ NVME = "iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB,endurance
 
 
 def test_ssds_are_planned_as_drives_and_as_a_cache(storagekit):
-    ask = [
+    arguments = [
         "plan",
         "schemes",
         "--drive",
@@ -284,11 +286,11 @@ def test_ssds_are_planned_as_drives_and_as_a_cache(storagekit):
         "--read-share",
         "0.7",
     ]
-    status, text, _ = storagekit(*ask, "--tolerate", "1")
+    status, text, _ = storagekit(*arguments, "--tolerate", "1")
     assert status == 0 and "SSDs worn out after 2.4 years" in text and "mean 0.086 ms" in text
     cache = ["--ssd-cache", f"{NVME}:2:80%:write-back", "--read-share", "0.7", "--json"]
-    ask[3], ask[9] = "wd_hc570", "300"
-    status, text, _ = storagekit(*ask[:10], *cache)
+    arguments[3], arguments[9] = "wd_hc570", "300"
+    status, text, _ = storagekit(*arguments[:10], *cache)
     assert status == 0
     expected = {"ssd": "given as text", "drives": 2, "hits": 0.8, "write_back": True}
     assert json.loads(text)["question"]["cache"] == expected

@@ -34,7 +34,7 @@ class Recording(Randomized):
         return Seen(jnp.full((sizes.slots, *sizes.batch), -1, jnp.int32), nothing, nothing)
 
     def on_admitted(self, private, event):
-        return private._replace(number=jnp.where(event.into, event.request.number, private.number))
+        return private._replace(number=jnp.where(event.slot_mask, event.request.number, private.number))
 
     def on_completed(self, private, event):
         made = event.number >= 0

@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.core import int64_pair
-from storagekit.core.int64_pair import Wide
+from storagekit.core.int64_pair import Pair
 
 ALL = 2**64
 words = st.integers(0, 2**32 - 1)
 numbers = st.one_of(st.integers(0, ALL - 1), st.integers(0, 100), st.integers(ALL - 100, ALL - 1))
 
 
-def split(number: int) -> Wide:
-    return Wide(jnp.asarray([number >> 32], jnp.uint32), jnp.asarray([number & (2**32 - 1)], jnp.uint32))
+def split(number: int) -> Pair:
+    return Pair(jnp.asarray([number >> 32], jnp.uint32), jnp.asarray([number & (2**32 - 1)], jnp.uint32))
 
 
-def joined(number: Wide) -> int:
+def joined(number: Pair) -> int:
     return (int(number.high[0]) << 32) | int(number.low[0])
 
 

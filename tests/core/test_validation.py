@@ -72,7 +72,7 @@ from storagekit.core.validation import (
         (SHARE, 1.5, "^wait 1.5: it must be between 0 and 1$"),
         (COUNT, 1.5, "^wait 1.5: give a whole number, between 1 and 1000000$"),
         (COUNT, 2**32 + 2, "^wait 4294967298: give a whole number, between 1 and 1000000$"),
-        (COUNT.up_to(9, "; ask twice"), 10, "^wait 10: give a whole number, between 1 and 9; ask twice$"),
+        (COUNT.up_to(9, "; give it twice"), 10, "^wait 10: give a whole number, between 1 and 9; give it twice$"),
         (SEED, 2**64, "^wait 18446744073709551616: give a whole number, between 0 and 18446744073709551615$"),
         (SEED, float(2**64), "^wait 18446744073709551616: give a whole number"),
         (several(TIME), np.array(1.0), "^wait 1.0: give a list of values$"),
@@ -241,7 +241,7 @@ def test_annotations_of_the_package_are_found():
                     eval(hint, dict(function.__globals__))
             except NameError:
                 lost.append(f"{function.__qualname__}: {name}")
-    assert lost == ["compare: asked"]
+    assert lost == ["compare: workload"]
     assert count > 150
 
 

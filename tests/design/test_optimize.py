@@ -198,7 +198,7 @@ def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
 
 
 @pytest.mark.parametrize(
-    ("ask", "says"),
+    ("call", "says"),
     [
         (lambda: sk.optimize(lambda x: x, {}), "no parameters"),
         (lambda: sk.optimize(lambda x: x, {"x": (2, 1)}), "bounds of x 2: it must be at most the upper limit, 1"),
@@ -224,5 +224,5 @@ def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
         (lambda: sk.optimize(lambda x: response_mm1(x, 1.0), {"x": (2.0, 3.0)}), "no point has a finite value"),
     ],
 )
-def test_bad_input_is_refused(ask, says):
-    assert_refused(ask, says)
+def test_bad_input_is_refused(call, says):
+    assert_refused(call, says)

@@ -134,7 +134,7 @@ def test_a_limit_is_not_passed():
 
 
 @pytest.mark.parametrize(
-    ("ask", "says"),
+    ("call", "says"),
     [
         (lambda: sk.sensitivity(queue(ClosedLoop(READS, 2)), ["rate"]), "'rate' is not a number of the scenario"),
         (lambda: sk.sensitivity(queue(ClosedLoop(READS, 2)), ["system.synchronized"]), "is 0: a relative change"),
@@ -162,8 +162,8 @@ def test_a_limit_is_not_passed():
         (lambda: sk.design.change_for(sk.sensitivity(lambda x: x, {"x": 1.0})[["at"]], 1.0), "has no elasticities"),
     ],
 )
-def test_bad_input_is_refused(ask, says):
-    assert_refused(ask, says)
+def test_bad_input_is_refused(call, says):
+    assert_refused(call, says)
 
 
 def test_the_chart_sorts_parameters_by_their_elasticity():

@@ -48,12 +48,14 @@ def not_called():
     raise AssertionError("positioning times are not used here")
 
 
-def view_of(placement: AbstractPlacement, nodes: int, *, first=0, runs=1, waiting=(), busy=0, falls_free=0.0) -> View:
-    """The view of nodes with one drive each. busy, falls_free: per node. waiting: the parts of waiting requests on the
+def view_of(
+    placement: AbstractPlacement, nodes: int, *, first=0, runs=1, waiting=(), busy=0, time_until_idle=0.0
+) -> View:
+    """The view of nodes with one drive each. busy, time_until_idle: per node. waiting: the parts of waiting requests on the
     first nodes, one bit each."""
     at = jnp.broadcast_to(jnp.asarray([*waiting, 0], jnp.uint32)[:, None], (len(waiting) + 1, runs))
     working = jnp.broadcast_to(jnp.reshape(jnp.asarray(busy, bool), (-1, 1)), (nodes, runs))
-    left = jnp.broadcast_to(jnp.reshape(jnp.asarray(falls_free, jnp.float32), (-1, 1)), (nodes, runs))
+    left = jnp.broadcast_to(jnp.reshape(jnp.asarray(time_until_idle, jnp.float32), (-1, 1)), (nodes, runs))
     location = Location(None, jnp.full((1, runs), first, jnp.int32))
     locations = Location(None, jnp.zeros(at.shape, jnp.int32))
     bricks = Grouping((1,) * nodes)
@@ -419,7 +421,7 @@ def test_exact_central_waits_for_nodes_that_are_free_soon():
     """Mean service times are 10 ms. Node 0 is free and takes 9 or 12 ms. Node 1 ends in 1 ms, 11 ms in all. Node 2 ends
     in 0.5 ms, but one request waits there."""
     central = Central((10e-3,) * 3, exact=True)
-    view = view_of(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 0.5e-3])
+    view = view_of(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], time_until_idle=[0, 1e-3, 0.5e-3])
     for access_time, expected in ((9e-3, 0), (12e-3, 1)):
         now = view._replace(
             access_time=lambda drive, access_time=access_time: jnp.full(drive.shape, access_time, jnp.float32)
@@ -431,7 +433,7 @@ def test_central_counts_parity_with_its_data():
     """One node is a RAID 5 of three disks, 4 ms; the other is a disk, 5 ms. While a parity disk is busy, a write there
     takes 8 ms."""
     nodes, drive = (Node(3, raid5=True), Node(1)), ideal_drive(full_seek=8e-3, revolution=7e-3)
-    layout = Segments(nodes, [Volume(1024, 512, parts=2)]).on(drive)
+    layout = Segments(nodes, [Volume(1024, 512, parts=2)]).for_drive(drive)
     location = layout.locate(drive, requests_for(read=False))
     data = jnp.zeros((1, 1), jnp.int32)
     parity = layout.drive_of(layout.sibling(data, location), location)
@@ -492,4 +494,4 @@ def test_impossible_settings_are_rejected(build, message):
 )
 def test_after_a_time_out_the_read_goes_to_the_remaining_nodes(targets, alive, expected):
     words = [jnp.full((1, 1), word, jnp.uint32) for word in (alive, targets)]
-    assert parts_of(ARS().again(*words)) == expected
+    assert parts_of(ARS().retry_targets(*words)) == expected

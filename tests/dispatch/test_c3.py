@@ -320,7 +320,7 @@ def test_parts_are_outstanding_at_the_bricks_of_a_request():
             facts = (yes == awaited, none, yes, None, None, none * 1.0)
             ended = AccessEnded(none, none, none, none, location, none * 1.0, Replicas(2), yes, ~yes, *facts)
             later = dispatch.on_access_ended(after, ended)
-            assert later.outstanding.parts.tolist() == [[left]] and later.ended.made.tolist() == [[awaited]]
+            assert later.outstanding.parts.tolist() == [[left]] and later.ended.valid.tolist() == [[awaited]]
 
 
 def test_waiting_requests_are_counted_at_each_arrival_and_only_there():

@@ -61,17 +61,17 @@ def mask(bits: int):
 )
 def test_a_read_is_sent_again_where_too_few_of_its_targets_are_up(dispatch, routed, alive, needed, fails):
     count = jnp.full((1, 1), needed, jnp.int32)
-    assert dispatch.fails(mask(routed), count * 0, mask(alive), count).tolist() == [[fails]]
-    assert DispatchSwitch((Broadcast(), dispatch), 1).fails(mask(routed), count * 0, mask(alive), count).tolist() == [
-        [fails]
-    ]
+    assert dispatch.times_out(mask(routed), count * 0, mask(alive), count).tolist() == [[fails]]
+    assert DispatchSwitch((Broadcast(), dispatch), 1).times_out(
+        mask(routed), count * 0, mask(alive), count
+    ).tolist() == [[fails]]
 
 
 @pytest.mark.parametrize("dispatch", ONLY_NEEDED, ids=name_of)
 def test_a_read_is_sent_again_to_one_part_that_is_up_or_under_ars_to_the_rest(dispatch):
     """ARS sends it to the nodes that have not received it (ars, section 4.5)."""
     expected = 0b1010 if isinstance(dispatch, ARS) else 0b0010
-    assert dispatch.again(mask(0b1010 | isinstance(dispatch, ARS)), mask(0b0001)).tolist() == [[expected]]
+    assert dispatch.retry_targets(mask(0b1010 | isinstance(dispatch, ARS)), mask(0b0001)).tolist() == [[expected]]
 
 
 def fair(dispatch, placement) -> System:

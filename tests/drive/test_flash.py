@@ -9,7 +9,7 @@ from ssd_simulation import closed_loop
 
 import storagekit as sk
 from storagekit.drive import Arm, Flash
-from storagekit.engine.run import addressed
+from storagekit.engine.run import int64_enabled
 from storagekit.write import Claimed
 
 # 16 KB pages, two at a time; 1 us per sector to the host; 0.01 + 0.05 ms per read page; a written page 2 x (0.4 + 0.1)
@@ -66,11 +66,11 @@ def test_flash_of_20_tb_serves_a_closed_loop_at_its_service_rate():
     """Reads of 4 KB take 68 us, wherever they are; the address of the last one has more than 32 bits."""
     large = Flash(FLASH.rate, 50e-6, 400e-6, 6.4e-3, overhead=10e-6, channels=2, capacity=39_062_500_000)
     system = sk.System(large, sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.FCFS())
-    assert system.wide
+    assert system.long_addresses
     requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
     found = sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=1)), requests=1000)
     assert float(1 / found.throughput) == pytest.approx(68e-6, rel=1e-4)
-    with addressed(True):
+    with int64_enabled(True):
         # the last 33, 65 and 97 sectors are in the last 2, 3 and 4 of the pages of 32 sectors; two pages take one step
         count = jnp.array([33, 65, 97])
         there = large.locate(large.capacity - count, count)

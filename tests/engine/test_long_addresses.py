@@ -15,7 +15,7 @@ from storagekit.core.units import KB, MS, SECTOR
 from storagekit.dispatch import ARS, DSPTF, Hashing, NearestIdle
 from storagekit.drive import Drive, Mixed, load_drive
 from storagekit.engine import Scenario, System, system
-from storagekit.engine.run import addressed
+from storagekit.engine.run import int64_enabled
 from storagekit.placement import (
     RAID5,
     Coded,
@@ -80,7 +80,7 @@ def test_64_bits_give_the_response_times_of_32_bits(name, monkeypatch):
     trace = read(data_path("samples", "small.spc")).take(np.arange(400))
     narrow = replay(trace, SYSTEMS[name](ATLAS), scale=0.5)
     monkeypatch.setattr(system, "MOST_NARROW", 1)
-    assert SYSTEMS[name](ATLAS).wide
+    assert SYSTEMS[name](ATLAS).long_addresses
     wide = replay(trace, SYSTEMS[name](ATLAS), scale=0.5)
     np.testing.assert_allclose(wide.response_time, narrow.response_time, rtol=1e-5)
     assert float(wide.throughput) == pytest.approx(float(narrow.throughput), rel=1e-6)
@@ -93,7 +93,7 @@ def test_a_system_of_large_drives_runs(name):
     Seeks spread over drives with an average seek of 8.5 ms; mirrored and replicated data take about half of it.
     """
     its = SYSTEMS[name](NEARLINE)
-    assert its.wide
+    assert its.long_addresses
     seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 4)), requests=1000)
     assert 3.5 * MS < float(seen.seek) < 10 * MS
 
@@ -136,7 +136,7 @@ def test_little_data_on_large_drives_lies_at_the_right_locations(layout):
     Data spread over the whole drives needs seeks over them. Data in their first thousandths needs short seeks.
     """
     its = System(NEARLINE, layout, Hashing(), FCFS(), slots=8)
-    assert int(np.asarray(layout.capacity(NEARLINE))) < 2**31 and its.wide
+    assert int(np.asarray(layout.capacity(NEARLINE))) < 2**31 and its.long_addresses
     seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 1)), requests=1000)
     if isinstance(layout, SRMirror):
         assert 1 * MS < float(seen.seek) < 2 * MS
@@ -151,7 +151,7 @@ def test_large_drives_together_with_small_ones():
     """
     both = Mixed((ATLAS, NEARLINE), [0, 1])
     its = System(both, Replicas(2), Hashing(), FCFS(), slots=8)
-    assert its.wide
+    assert its.long_addresses
     seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 4)), requests=2000)
     atlas, nearline = np.asarray(seen.utilization) / np.asarray(seen.brick_throughput)
     # A 4 KB access takes an Atlas 8.73 ms on average (DiskSim 4.0), and a write 0.49 ms more; half a turn of the other
@@ -172,7 +172,7 @@ def test_capacities_are_the_same_compiled(layout):
     """Capacities agree on the host, where integers always have 64 bits, and inside the compiled engine."""
     host = int(layout.capacity(NEARLINE))
     assert host > 2**32
-    with addressed(True):
+    with int64_enabled(True):
         assert int(jax.jit(lambda its: its.capacity(NEARLINE))(layout)) == host
 
 
@@ -182,7 +182,7 @@ WORDS = st.integers(0, 2**32 - 1)
 @settings(max_examples=100, derandomize=True)
 @given(word=WORDS, finer=WORDS, limit=st.integers(1, 2**52 - 1))
 def test_a_random_location_is_below_its_limit_and_in_proportion_to_its_word(word, finer, limit):
-    with addressed(True):
+    with int64_enabled(True):
         position = int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.asarray(limit, int)))
     exact = (word * 2**32 + finer) * limit // 2**64
     assert 0 <= position < limit
@@ -196,7 +196,7 @@ def test_both_functions_find_the_same_of_few_locations(word, finer, limit):
     """The two may differ by one, because the second word may carry over."""
     narrow = int(below(jnp.uint32(word), jnp.int32(limit)))
     assert int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.int32(limit))) == narrow
-    with addressed(True):
+    with int64_enabled(True):
         assert 0 <= int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.asarray(limit, int))) - narrow <= 1
 
 
@@ -204,7 +204,7 @@ def test_random_addresses_vary_over_the_range_and_in_the_lowest_bits():
     """Check means of 20,000 locations within four standard errors: of the location, and of its remainder modulo 1,000."""
     count, positions = 20_000, NEARLINE.capacity // 8
     key = np.array([[3], [7]], np.uint32)
-    with addressed(True):
+    with int64_enabled(True):
         drawn = REQUESTS.draw(NEARLINE.capacity, jnp.asarray(key), jnp.zeros((1, 1), jnp.int32), count)
         position = np.asarray(drawn.sector).ravel() // 8
     for value, most in ((position, positions), (position % 1000, 1000)):

@@ -96,5 +96,5 @@ def test_an_exported_dashboard_works_from_files_without_a_network(tab, tmp_path,
     changed(tab, lambda: slider.press("ArrowRight"), "#said", "#chart svg")
     keep(tab, f"{name}_exported")
     files = [file.as_uri(), script.as_uri()] if script else [file.as_uri()]
-    assert [url for url in tab.asked if not url.startswith("data:")] == files
+    assert [url for url in tab.requested if not url.startswith("data:")] == files
     assert not tab.problems

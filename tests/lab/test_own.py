@@ -19,7 +19,7 @@ SPC = b"0,1000,4096,r,0.1\n0,5000,8192,w,0.3\n1,200,4096,r,0.4\n0,9000,4096,r,1.
 
 
 def test_a_dropped_file_is_read_like_a_file_on_disk():
-    upload = trace.dashboard().controls["asked"]
+    upload = trace.dashboard().controls["source"]
     assert upload.meaning(()) == trace.path_of()
     dropped = upload.meaning(({"name": "mine.spc", "content": memoryview(SPC)},))
     answer = trace.advised(dropped, mechanical(NEARLINE), disks=4)
@@ -31,7 +31,7 @@ def test_a_dropped_file_is_read_like_a_file_on_disk():
 def test_a_dropped_file_that_is_no_trace_is_reported_by_its_name():
     dashboard = trace.dashboard()
     values = {name: control.meaning(control.widget().value) for name, control in dashboard.controls.items()}
-    shown = dashboard.shown(values | {"asked": trace.File("notes.txt", b"hello")})
+    shown = dashboard.shown(values | {"source": trace.File("notes.txt", b"hello")})
     assert not shown.possible and "Notes.txt has none of the formats" in shown.said and "/tmp" not in shown.said
 
 

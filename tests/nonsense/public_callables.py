@@ -26,20 +26,21 @@ SHOWN = {
 _HOOKS = "on_admitted on_access_started on_access_ended on_completed on_brick_stopped elapse init check completed"
 _ENGINE = {
     "cache": f"{_HOOKS} look_up memory same_data same_data_as sized",
-    "arbitration": f"{_HOOKS} begins choosable_from claim deaf decided each issues stale_copies",
-    "dispatch": f"{_HOOKS} again sending_time awaited decided each entrance fails queued route",
+    "arbitration": f"{_HOOKS} begins choosable_from claim unreached decided each issues stale_copies",
+    "dispatch": f"{_HOOKS} awaited_parts decided each entry_part queued retry_targets route sending_time times_out",
     "drive": "access at at_speed capacity_of check check_buffer drift elapse init keep locate locate_on mechanics_of of "
     "per_wave positioning seconds seen step transfer turns zone_of",
     "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
     "engine": f"{_HOOKS} add advance brick_of compile init keep lasts rows",
     "faults": f"{_HOOKS} after brick_of init lasts now stopped_now",
     "simulation": "value",
-    "placement": "address_limit brick_of capacity check companions drive_of drives_of locate needed_of of on part_on "
+    "placement": "address_limit brick_of capacity check companions drive_of drives_of locate needed_of of for_drive part_on "
     "parts_of parts_read_first replica sectors_of sibling sweep tabulated target_on",
-    "queue": f"{_HOOKS} caps enqueue_time choose hand issued next_issue queued serve ticks units",
+    "queue": f"{_HOOKS} caps enqueue_time choose issue issued next_issue queued serve ticks units",
     "schedule": f"{_HOOKS} cost decided each",
-    "workload": f"{_HOOKS} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
-    "write": f"{_HOOKS} targets buffered check_rules decided each ends_delayed has_room keeps later offer rule sweep usable",
+    "workload": f"{_HOOKS} at at_start draw drawn frees_slot next_arrival precedes request resumes sectors sent turn window",
+    "write": f"{_HOOKS} buffered check_rules decided each ends_delayed has_room needs_slots next_delayed offer rule sweep "
+    "targets usable",
 }
 # Methods of schemes, families, objectives and schedulers that only planners call, with predicted figures.
 _PLANNERS = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.papers import dsfq
-from storagekit.papers.dsfq.bricks import DISKS, PART, ROWS, Asking, _spread, shared_bricks, shared_servers
+from storagekit.papers.dsfq.bricks import DISKS, PART, ROWS, StreamThreads, _spread, shared_bricks, shared_servers
 from storagekit.papers.dsfq.sharing import B, _first_below, _last_below
 from storagekit.papers.effort import Effort
 from storagekit.reproduce.claims import load_claims
@@ -49,11 +49,11 @@ groups = st.lists(
 
 @given(groups)
 def test_every_thread_has_a_separate_volume_on_its_bricks(wanted):
-    asking = [Asking(0, bricks, count, count) for bricks, count in wanted]
-    volumes, numbers = _spread(asking)
+    wanted_groups = [StreamThreads(0, bricks, count, count) for bricks, count in wanted]
+    volumes, numbers = _spread(wanted_groups)
     every = [number for of_group in numbers for number in of_group]
     assert len(set(every)) == len(every)
-    for group, of_group in zip(asking, numbers, strict=True):
+    for group, of_group in zip(wanted_groups, numbers, strict=True):
         assert len(of_group) == group.most and all(volumes[number] == group.bricks for number in of_group)
     # every brick is filled completely
     taken = np.zeros(1 + max(max(bricks) for bricks, _ in wanted))
@@ -63,11 +63,11 @@ def test_every_thread_has_a_separate_volume_on_its_bricks(wanted):
 
 
 def test_the_volumes_of_a_brick_are_spread_over_it():
-    _, (numbers,) = _spread([Asking(0, (0,), 30, 30)])
+    _, (numbers,) = _spread([StreamThreads(0, (0,), 30, 30)])
     for count in (10, 20, 30):
         some = np.sort(numbers[:count]) / ROWS
         assert some[0] < 0.15 and some[-1] > 0.8 and np.max(np.diff(some)) < 0.25
-    scenario = shared_bricks([Asking(0, (0,), 30, 30)], weights=(1,))
+    scenario = shared_bricks([StreamThreads(0, (0,), 30, 30)], weights=(1,))
     assert scenario.arrivals.volume == PART * DISKS and scenario.system.drives == DISKS
 
 
@@ -158,13 +158,16 @@ def test_efforts():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: shared_servers([Asking(0, (0,), 1, 1)], [1e6, 2e6], weights=(1,)), "Give the fastest brick first"),
         (
-            lambda: shared_bricks([Asking(0, (0,), 300, 300)], weights=(1,)),
+            lambda: shared_servers([StreamThreads(0, (0,), 1, 1)], [1e6, 2e6], weights=(1,)),
+            "Give the fastest brick first",
+        ),
+        (
+            lambda: shared_bricks([StreamThreads(0, (0,), 300, 300)], weights=(1,)),
             "A brick has 300 threads, but volumes for only 270",
         ),
         (
-            lambda: shared_bricks([Asking(0, (0, 1), 1, 1), Asking(0, (1, 2), 1, 1)], weights=(1,)),
+            lambda: shared_bricks([StreamThreads(0, (0, 1), 1, 1), StreamThreads(0, (1, 2), 1, 1)], weights=(1,)),
             r"sets of bricks: \(0, 1\) and \(1, 2\)\. Give only one set",
         ),
         (lambda: dsfq.effort("slow"), "profile 'slow': give one of"),

@@ -11,7 +11,7 @@ from storagekit.analytic.fairness import printed, repaired
 from storagekit.engine import NO_REQUEST, keys
 from storagekit.papers.dsfq import draw, fewest, promises, theorems
 from storagekit.papers.dsfq.drawing import COSTLIEST, DEEPEST, changed, constructed, drawn
-from storagekit.papers.dsfq.measuring import asked, batch_costs, share, total_bound, unfairness
+from storagekit.papers.dsfq.measuring import batch_costs, observed_requests, share, total_bound, unfairness
 from storagekit.papers.dsfq.search import BOUNDS, FULL, SearchEffort, searched
 from storagekit.papers.dsfq.settings import BRICKS, MOST_THREADS, NAMES, STREAMS, Settings, total
 from storagekit.papers.dsfq.virtual import many_coordinators
@@ -141,7 +141,7 @@ def test_the_best_setting_has_the_reported_share(search, interpretation):
     best = search.sel(target=name)
     again = Settings(*(np.repeat(best[name].values[..., None], 64, axis=-1) for name in NAMES))
     log = log_of(again, seed=int(best.found_at))
-    worst = share(unfairness(log, again.weights).everywhere, total_bound(again, asked(log), interpretation))
+    worst = share(unfairness(log, again.weights).everywhere, total_bound(again, observed_requests(log), interpretation))
     assert worst[..., 0].max() == pytest.approx(float(search.tightest.sel(bound=name)))
 
 

@@ -39,7 +39,7 @@ from storagekit.write import ReceivingBrick
 
 pytestmark = pytest.mark.optimized
 
-TINY = TraceEffort(seeds=2, requests=2**12, wide=2**12)
+TINY = TraceEffort(seeds=2, requests=2**12, requests_on_32_bricks=2**12)
 TRACES = ("sap", "cello2002", "websearch", "financial")
 
 

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.optimized
 
 # tick of the clock of the SPC traces, s
 TICK = 6.5536e-3
-TINY = TraceEffort(seeds=1, requests=2**12, wide=2**12)
+TINY = TraceEffort(seeds=1, requests=2**12, requests_on_32_bricks=2**12)
 FILES = {
     "financial1": ("spc-financial1-10k", "Financial1.first10000.spc.xz"),
     "websearch1": ("spc-websearch1-60s", "WebSearch1.first60s.spc.xz"),
@@ -109,7 +109,7 @@ def test_the_exhibit_has_every_scheme_and_layout():
     assert data.sizes == {"trace": 1, "scheme": 4, "order": 2, "layout": 2, "fall": 2}
     hashing = data.hit_rate.sel(scheme="Hashing")
     np.testing.assert_allclose(hashing.sel(order="drawn"), data.hashing.isel(layout=0), atol=0.005)
-    first = hashed_hit_rate(on_groups("financial", TINY.wide, 0, BUSIEST_FIRST))
+    first = hashed_hit_rate(on_groups("financial", TINY.requests_on_32_bricks, 0, BUSIEST_FIRST))
     np.testing.assert_allclose(hashing.sel(order="busiest first"), first, atol=0.005)
 
 

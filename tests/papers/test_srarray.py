@@ -12,7 +12,7 @@ from storagekit.core.units import KB, MB, MS
 from storagekit.papers import srarray
 from storagekit.papers.srarray.delayed import delayed_findings
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, effort, formula_drive, paper_drive
-from storagekit.papers.srarray.disk_array import on_axes, padded, placed, remembered, window
+from storagekit.papers.srarray.disk_array import on_axes, padded, placement_of, remembered, window
 from storagekit.papers.srarray.loops import (
     LOCALITY,
     crossover,
@@ -156,7 +156,7 @@ def test_the_formulas_and_the_engine_use_the_same_drive():
 def test_an_array_has_exactly_the_capacity_for_its_data(name, units):
     """Data use stripe units of 64 KB."""
     drive = paper_drive()
-    placement = placed(Layout.parse(name), drive, units * 64 * KB)
+    placement = placement_of(Layout.parse(name), drive, units * 64 * KB)
     assert str(Layout(*(int(one) for one in (placement.stripes, placement.replicas, placement.mirrors)))) == name
     assert int(placement.capacity(drive)) == np.ceil(units) * placement.unit
 

@@ -5,7 +5,7 @@ The tests check the parts of reads and writes against hand-worked rows, the requ
 
 import numpy as np
 import pytest
-from helpers import asking, assert_refused, responses
+from helpers import assert_refused, requests_at, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,7 +79,7 @@ def positions(mask) -> set[int]:
 
 
 def located(layout, sector: int, read: bool):
-    return layout.locate(DRIVE, asking(sector)._replace(read=np.array([read])))
+    return layout.locate(DRIVE, requests_at(sector)._replace(read=np.array([read])))
 
 
 def in_row(parities: int, size: int, data: int, missing: int, full: bool = False) -> tuple[AfterLoss, int]:
@@ -123,7 +123,7 @@ def test_rows_of_other_groups_are_served_as_before(shape, unit, sector, read, fu
     """The lost drive belongs to a group that is not used: parts have other numbers, and the same drives."""
     disks, parities, groups = shape
     layout = ParityGroups(disks, parities, groups + 1, unit, full)
-    request = asking(sector)._replace(read=np.array([read]))
+    request = requests_at(sector)._replace(read=np.array([read]))
     before = layout.locate(DRIVE, request)
     group = int(layout.drive_of(np.array([0]), before)[0]) // disks
     after = AfterLoss(layout, (group + 1) % (groups + 1) * disks)
@@ -296,7 +296,7 @@ def test_a_request_of_the_rebuild_reads_and_then_writes_the_spare(unfold, record
     full = AfterLoss(ParityGroups(4, 1, 1, 2000, full_stripes=True), 1)
     system = System(TURNING, full, Broadcast(), FCFS(), slots=4)
     # its length is not divided over the data
-    location = full.locate(TURNING, asking(sector, 30)._replace(read=np.array([False])))
+    location = full.locate(TURNING, requests_at(sector, 30)._replace(read=np.array([False])))
     assert int(full.sectors_of(location.missing, location, np.array([30]))[0]) == 30
     arrivals = recorded([0.0], sector=sector, sectors=30, read=False)
     tally, reports = unfold(Scenario(system, arrivals), phase=np.zeros(5))

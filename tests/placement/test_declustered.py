@@ -5,7 +5,7 @@ from functools import partial
 import jax
 import numpy as np
 import pytest
-from helpers import asking, assert_refused
+from helpers import assert_refused, requests_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +44,7 @@ def located(placement, sector):
     sector = np.atleast_1d(sector)
     filled = np.zeros(LENGTH, np.int32)
     filled[: sector.size] = sector
-    target, home = jax.tree.map(np.asarray, placement.locate(DRIVE, asking(filled)))
+    target, home = jax.tree.map(np.asarray, placement.locate(DRIVE, requests_at(filled)))
     address = target.cylinder * TRACK + np.rint(target.angle * TRACK).astype(int)
     return home[: sector.size], address[: sector.size]
 
@@ -183,7 +183,7 @@ def test_as_many_bricks_as_copies_are_a_replica_group(copies, extent, where, sec
     capacity = int(placement.capacity(DRIVE))
     assert 0 <= DRIVE.capacity - capacity <= (2 * copies + 1) * extent
     sector = int(where * capacity)
-    ours, theirs = (one.locate(DRIVE, asking(sector, min(sectors, extent))) for one in (placement, group))
+    ours, theirs = (one.locate(DRIVE, requests_at(sector, min(sectors, extent))) for one in (placement, group))
     for one, other in zip(jax.tree.leaves(ours.target), jax.tree.leaves(theirs.target), strict=True):
         np.testing.assert_array_equal(one, other)
     assert sorted(holders(placement, ours.home).ravel()) == list(range(copies))
@@ -199,7 +199,7 @@ def test_an_extent_lies_in_order(ring, extent, where):
     home, address = located(placement, first + np.arange(extent))
     assert np.all(home == home[0])
     np.testing.assert_array_equal(address - address[0], np.arange(extent))
-    target, _ = placement.locate(DRIVE, asking(first))
+    target, _ = placement.locate(DRIVE, requests_at(first))
     for copy in range(ring[1]):
         there = placement.replica(DRIVE, target, np.full(1, copy), 0)
         for one, other in zip(jax.tree.leaves(there), jax.tree.leaves(target), strict=True):
@@ -212,11 +212,11 @@ def test_a_batch_of_layouts_agrees_with_single_layouts():
     bricks, copies, data = np.array([(1, 1, 0), (6, 2, 900), (6, 3, 0), (8, 4, 40_000)]).T
     both = Declustered(bricks[None], copies[None], data[None], extent=16)
     sector = np.array([0, 100, 801])
-    requests = jax.tree.map(lambda column: np.broadcast_to(column[:, None], (3, 4)), asking(sector))
+    requests = jax.tree.map(lambda column: np.broadcast_to(column[:, None], (3, 4)), requests_at(sector))
     target, home = both.locate(DRIVE, requests)
     for element in range(4):
         alone = Declustered(bricks[element], copies[element], data[element], extent=16)
-        ours = alone.locate(DRIVE, asking(sector))
+        ours = alone.locate(DRIVE, requests_at(sector))
         np.testing.assert_array_equal(home[:, element], ours.home)
         np.testing.assert_array_equal(target.cylinder[:, element], ours.target.cylinder)
         np.testing.assert_array_equal(target.angle[:, element], ours.target.angle)
@@ -234,7 +234,7 @@ def test_a_capacity_beyond_32_bits_is_reported_and_addressed(bricks):
     extents = drive.capacity // placement.extent - 1
     assert int(placement.capacity(drive)) == bricks * extents * placement.extent
     its = System(drive, placement, Hashing(), SATF(), drives=bricks, slots=4)
-    assert its.wide == (bricks * extents * placement.extent >= 2**31)
+    assert its.long_addresses == (bricks * extents * placement.extent >= 2**31)
 
 
 @pytest.mark.parametrize(

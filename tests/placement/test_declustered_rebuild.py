@@ -7,7 +7,7 @@ ASPLOS 1992). With one parity, m is w - 1. With more parities, m units are enoug
 
 import numpy as np
 import pytest
-from helpers import asking
+from helpers import requests_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +36,7 @@ def moved(disks: int, group: int, parities: int, lost: int) -> tuple[np.ndarray,
     address = np.arange(orders(disks).shape[1]) * UNIT
     sectors = int(layout.capacity(LARGE)) + address
     assert address[-1] < int(layout.used(LARGE))
-    location = layout.locate(LARGE, asking(sectors)._replace(read=np.zeros(sectors.size, bool)))
+    location = layout.locate(LARGE, requests_at(sectors)._replace(read=np.zeros(sectors.size, bool)))
     first, written = (np.asarray(mask) for mask in (location.first, location.row.touched))
     read, wrote = (np.zeros(int(layout.drives), int) for _ in range(2))
     for position in range(group):

@@ -6,7 +6,7 @@ writes. One local group equals a code of the same number of parities. Accesses a
 
 import numpy as np
 import pytest
-from helpers import asking, assert_refused
+from helpers import assert_refused, requests_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_code import in_span, local_code
@@ -61,7 +61,7 @@ def positions(mask) -> set[int]:
 
 
 def located(layout, sector: int, read: bool):
-    return layout.locate(DRIVE, asking(sector)._replace(read=np.array([read])))
+    return layout.locate(DRIVE, requests_at(sector)._replace(read=np.array([read])))
 
 
 def in_row(code, missing: int, full: bool = False) -> AfterLoss:
@@ -190,7 +190,7 @@ def test_every_unit_is_on_a_drive_of_its_own_and_no_sector_is_used_twice(code, u
     (k, local, more), size = numbers, sum(numbers)
     layout, rows = LocalReconstruction(*numbers, groups, unit), size * groups
     sectors = np.arange(rows * k) * unit
-    location = layout.locate(DRIVE, asking(sectors)._replace(read=np.zeros(sectors.size, bool)))
+    location = layout.locate(DRIVE, requests_at(sectors)._replace(read=np.zeros(sectors.size, bool)))
     row = np.arange(rows * k) // (groups * k) * groups + np.arange(rows * k) % groups
     # drives by position: the data of each request, and the parities of its row
     own = np.asarray(layout.drive_of(np.array([0]), location))
@@ -234,14 +234,16 @@ def test_each_drive_serves_the_accesses_that_the_rules_count():
     array = System(DRIVE, AfterLoss(LocalReconstruction(*code, 1, UNIT), lost), Broadcast(), FCFS())
     users = RandomRequests(FixedSize(4096), read_share=0.6)
     scenario = rebuild_scenario(array, users, rate=40.0, rebuild_rate=12 * UNIT * SECTOR, requests=1500, seed=3)
-    asked, capacity = scenario.arrivals.requests, int(array.placement.capacity(DRIVE))
+    requests, capacity = scenario.arrivals.requests, int(array.placement.capacity(DRIVE))
     seen = simulate(scenario, requests=scenario.arrivals.total, warm_up=0, measures=by_stream(2))
     count = np.zeros(sum(code) + 1, int)
-    for sector, read, stream in zip(asked.sector.tolist(), asked.read.tolist(), asked.stream.tolist(), strict=True):
+    for sector, read, stream in zip(
+        requests.sector.tolist(), requests.read.tolist(), requests.stream.tolist(), strict=True
+    ):
         np.add.at(count, accessed(code, lost, sector - stream * capacity, read, stream == 1), 1)
     served = np.round((seen.brick_throughput * seen.elapsed).values).astype(int)
     np.testing.assert_array_equal(served, count)
-    assert served[lost] == 0 and served[-1] == np.count_nonzero(asked.stream) > 0
+    assert served[lost] == 0 and served[-1] == np.count_nonzero(requests.stream) > 0
 
 
 def test_runs_with_different_codes_are_one_batch():

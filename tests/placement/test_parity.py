@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import asking, assert_refused, responses
+from helpers import assert_refused, requests_at, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +29,7 @@ SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3)).map(
 def holders(layout, sectors, read: bool = False) -> list[list[int]]:
     """Return the drives of the parts of each request, in the order of the parts."""
     sectors = np.atleast_1d(sectors)
-    location = layout.locate(DRIVE, asking(sectors)._replace(read=np.full(sectors.size, read)))
+    location = layout.locate(DRIVE, requests_at(sectors)._replace(read=np.full(sectors.size, read)))
     (count,) = set(np.broadcast_to(layout.needed_of(location), sectors.size).tolist())
     found = np.array([layout.drive_of(np.array([part]), location) for part in range(count)]).T
     for drive in range(int(layout.drives)):
@@ -64,7 +64,7 @@ def test_a_row_has_every_drive_of_its_group_once_and_parity_rotates(shape, unit,
 @given(st.integers(3, 9), st.integers(1, 16), st.integers(0, 3000), st.booleans())
 def test_one_group_with_one_parity_equals_raid_5(disks, unit, sector, read):
     ours, theirs = ParityGroups(disks, unit=unit), RAID5(disks, unit)
-    request = asking(sector)._replace(read=np.array([read]))
+    request = requests_at(sector)._replace(read=np.array([read]))
     here, there = ours.locate(DRIVE, request), theirs.locate(DRIVE, request)
     assert int(here.touched[0]) == int(there.touched[0])
     for part in range(1 if read else 2):
@@ -81,7 +81,7 @@ def test_a_write_reads_what_needs_fewer_accesses(shape, unit, sector):
     disks, parities, groups = shape
     layout, data = ParityGroups(disks, parities, groups, unit), disks - parities
     (written,) = holders(layout, sector)
-    location = layout.locate(DRIVE, asking(sector)._replace(read=np.array([False])))
+    location = layout.locate(DRIVE, requests_at(sector)._replace(read=np.array([False])))
     mask = int(layout.parts_read_first(location)[0])
     first = [int(layout.drive_of(np.array([part]), location)[0]) for part in range(32) if mask >> part & 1]
     for drive, part in zip(first, (part for part in range(32) if mask >> part & 1), strict=True):
@@ -90,7 +90,7 @@ def test_a_write_reads_what_needs_fewer_accesses(shape, unit, sector):
     others = sorted(set(group) - set(written))
     assert sorted(first) == (others if layout.reconstructs else sorted(written))
     assert len(first) + len(written) == min(2 * (1 + parities), data - 1 + 1 + parities)
-    read = layout.locate(DRIVE, asking(sector)._replace(read=np.array([True])))
+    read = layout.locate(DRIVE, requests_at(sector)._replace(read=np.array([True])))
     assert int(layout.parts_read_first(read)[0]) == 0
 
 
@@ -139,7 +139,7 @@ def test_full_stripes_use_every_drive_of_a_group_once(shape, unit, row, sectors)
     disks, parities, groups = shape
     small, layout = (ParityGroups(disks, parities, groups, unit, full) for full in (False, True))
     data = disks - parities
-    request = asking(row * data * unit, sectors)
+    request = requests_at(row * data * unit, sectors)
     location = layout.locate(DRIVE, request._replace(read=np.array([False])))
     written = [int(layout.drive_of(np.array([part]), location)[0]) for part in range(disks)]
     group = row % groups
@@ -180,7 +180,7 @@ def test_declustered_rows_use_different_drives_and_spread_all_roles_evenly(disks
     layout, data = DeclusteredParity(disks, size, parities, 8, True, 8), size - parities
     groups, turns = disks // size, disks * orders(disks).shape[1] // disks
     rows = np.arange(turns * groups)
-    location = layout.locate(LARGE, asking(rows * data * 8)._replace(read=np.zeros(rows.size, bool)))
+    location = layout.locate(LARGE, requests_at(rows * data * 8)._replace(read=np.zeros(rows.size, bool)))
     used = np.array([np.asarray(layout.drive_of(np.array([position]), location)) for position in range(size)])
     assert all(len(set(row)) == size for row in used.T)
     for turn in range(turns):
@@ -203,7 +203,7 @@ def test_rows_of_a_slice_are_on_the_same_drives():
     """A slice of 16 MB has 256 rows of 64 KB. The next slice has the same order, moved by one drive."""
     layout = DeclusteredParity(9, 6, 2, 128)
     rows = np.arange(512)
-    location = layout.locate(LARGE, asking(rows * 4 * 128))
+    location = layout.locate(LARGE, requests_at(rows * 4 * 128))
     used = np.array([np.asarray(layout.drive_of(np.array([part]), location)) for part in range(3)])
     assert np.all(used[:, :256] == used[:, :1]) and np.all(used[:, 256:] == (used[:, :1] + 1) % 9)
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import asking, assert_refused, responses
+from helpers import assert_refused, requests_at, responses
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ from storagekit.core.units import MB, SECTOR
 from storagekit.dispatch import ARS, Broadcast
 from storagekit.drive import Mixed, RateServer, ideal_drive, load_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
-from storagekit.engine.run import addressed
+from storagekit.engine.run import int64_enabled
 from storagekit.placement import RAID5, Bricks, Node, Segments, Volume, cut, laid_out
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import STANDARD, replay, simulate
@@ -165,7 +165,7 @@ def test_every_part_lies_where_the_reference_finds_it(both, wraps, whole_blocks,
             layout.companions(parts & jnp.uint32(2**most - 1), location),
         )
 
-    requests = asking(sector)._replace(sectors=sectors, read=read)
+    requests = requests_at(sector)._replace(sectors=sectors, read=read)
     parts, needed, drives, there, on, sizes, with_them = jax.tree.map(
         np.asarray, jax.jit(partial(found_by, layout))(requests)
     )
@@ -211,8 +211,8 @@ def test_no_two_parts_share_a_sector(both):
         every = begin + np.arange(0, volume.sectors, volume.needed)
         begin += volume.sectors
         expected += every.size * volume.parts
-        ask = asking(np.resize(every, length))
-        found, targets = located(ask._replace(read=np.zeros(length, bool)))
+        requests = requests_at(np.resize(every, length))
+        found, targets = located(requests._replace(read=np.zeros(length, bool)))
         on = np.asarray(found)
         at = np.asarray([address(target) for target in targets])
         for part in range(volume.parts):
@@ -232,11 +232,11 @@ def test_locations_have_the_shape_of_the_requests(batch):
     layout = Segments([Node(2), Node(3, True), Node(1)], [Volume(2048, 512, 2), Volume(4096, 512, 3, 2)])
     sector = np.arange(4 * batch, dtype=np.int32).reshape(4, batch) * 7 * 70 % 6000
     locate = jax.jit(lambda requests: layout.locate(DRIVE, requests))
-    many = locate(asking(sector, 9))
+    many = locate(requests_at(sector, 9))
     for row in range(4):
         for element in range(batch):
-            alone = locate(asking(sector[row, element], 9))
-            row_of_one = locate(asking(sector[row : row + 1], 9))
+            alone = locate(requests_at(sector[row, element], 9))
+            row_of_one = locate(requests_at(sector[row : row + 1], 9))
             for every, one, single in zip(*map(jax.tree.leaves, (many, row_of_one, alone)), strict=True):
                 assert every.shape == (4, batch) and one.shape == (1, batch)
                 assert every[row, element] == one[0, element] == single[0]
@@ -269,7 +269,7 @@ def test_nodes_are_drawn_in_proportion_to_their_capacity(count):
     volume = Volume(80_000, 8, count, block=8)
     layout = Segments(nodes, [volume, volume], wraps=True)
     for first in (0, 80_000):
-        location = layout.locate(DRIVE, asking(first + np.arange(0, 80_000, 8)))
+        location = layout.locate(DRIVE, requests_at(first + np.arange(0, 80_000, 8)))
         ends = np.cumsum(layout.brick_sizes)
         on = np.searchsorted(
             ends, [layout.drive_of(jnp.full(10_000, part), location) for part in range(count)], "right"
@@ -302,13 +302,13 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
         lambda: Segments(NODES, of_table_ii()).capacity(PAPER),
         "volume 1, segment .*: fewer than 4 nodes have space; node 0 has",
     )
-    layout = Segments(NODES, of_table_ii(0.182)).on(PAPER)
+    layout = Segments(NODES, of_table_ii(0.182)).for_drive(PAPER)
     assert [node.sectors for node in layout.nodes] == [drive.capacity for drive in PAPER.drives]
     copies, fragments = layout.volumes
     taken: dict[int, list[tuple[int, int]]] = {drive: [] for drive in range(30)}
     for volume, start, nodes in ((copies, 0, {1, 2, 3}), (fragments, copies.sectors, {0, 1, 2, 3})):
         begins = jnp.arange(start, start + volume.sectors, volume.segment, dtype=jnp.int32)
-        location = layout.locate(PAPER, jax.tree.map(jnp.asarray, asking(begins)))
+        location = layout.locate(PAPER, jax.tree.map(jnp.asarray, requests_at(begins)))
         on = np.asarray([layout.drive_of(jnp.full_like(begins, part), location) for part in range(volume.parts)])
         of_node = np.searchsorted(np.cumsum(DISKS), on, "right")
         assert np.all(np.sort(of_node, axis=0) == np.sort(list(nodes))[:, None])
@@ -323,7 +323,7 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
     for drives in (range(2), range(12, 30)):
         counts = [len(taken[drive]) for drive in drives]
         assert max(counts) - min(counts) <= 1
-    wrapped = Segments(NODES, of_table_ii(), wraps=True).on(PAPER)
+    wrapped = Segments(NODES, of_table_ii(), wraps=True).for_drive(PAPER)
     assert int(wrapped.capacity(PAPER)) * SECTOR == pytest.approx(300e9, rel=1e-6)
 
 
@@ -333,7 +333,7 @@ def test_a_raid_5_node_equals_a_raid_5_layout():
     ours, theirs = Segments([Node(5, True)], [Volume(2**14, 2**12, 1)]), RAID5(5)
     sector = np.arange(0, 2**14, 61)
     for read in (True, False):
-        requests = asking(sector, 5)._replace(read=np.full(sector.shape, read))
+        requests = requests_at(sector, 5)._replace(read=np.full(sector.shape, read))
         mine, others = ours.locate(DRIVE, requests), theirs.locate(DRIVE, requests)
         np.testing.assert_array_equal(ours.parts_of(mine), theirs.parts_of(others))
         for part in range(1 if read else 2):
@@ -491,7 +491,7 @@ def test_nodes_of_unequal_drives_serve_them(read):
     sums = {name: values.sum(axis=0, dtype=float)[..., 0] for name, values in tally.items()}
     count = float((sums["reads"] + sums["writes"]).sum())
     sector = jnp.asarray(np.random.default_rng(1).integers(0, int(layout.capacity(PAPER)), 20_000), jnp.int32)
-    requests = asking(sector)._replace(read=np.full(sector.shape, read))
+    requests = requests_at(sector)._replace(read=np.full(sector.shape, read))
     location = layout.locate(PAPER, jax.tree.map(jnp.asarray, requests))
     each = layout.needed_of(location) if read else jax.lax.population_count(layout.parts_of(location))
     each = np.asarray(each, float)
@@ -648,8 +648,8 @@ def test_parts_on_nodes_of_20_tb_drives_lie_where_plain_integers_find_them(volum
     sector = np.append(edges[:-1], edges[1:] - 1)
     sector = np.append(sector, draw.integers(0, capacity, LENGTH - sector.size))
     sectors, read = draw.integers(1, 300, LENGTH).astype(np.int32), draw.random(LENGTH) < 0.5
-    with addressed(True):
-        requests = asking(sector, dtype=np.int64)._replace(sectors=sectors, read=read)
+    with int64_enabled(True):
+        requests = requests_at(sector, dtype=np.int64)._replace(sectors=sectors, read=read)
         parts, drives, addresses, counts = map(np.asarray, located_on_large(layout.tabulated(TWENTY_TB), requests))
     most = max(volume.parts for volume in volumes)
     for i in range(LENGTH):
@@ -704,15 +704,15 @@ DESKSTARS = Mixed([load_drive("deskstar7k400")], [0] * 18)
 def test_addresses_have_64_bits_if_the_data_of_a_raid_5_reach_so_far(spread):
     """Nine drives of 400 GB are a RAID 5 of 3.2 TB; addresses within it exceed 32 bits if the data are spread over it."""
     layout = Segments([Node(9, True)] * 2, [Volume(2**22, 2**18, 2)], spread=spread)
-    assert System(DESKSTARS, layout, Broadcast(), FCFS()).wide == spread
-    assert System(DESKSTARS, Bricks(layout, 1), Broadcast(), FCFS()).wide == spread
+    assert System(DESKSTARS, layout, Broadcast(), FCFS()).long_addresses == spread
+    assert System(DESKSTARS, Bricks(layout, 1), Broadcast(), FCFS()).long_addresses == spread
 
 
 def test_a_raid_5_with_more_data_than_its_drives_have_addresses_serves_the_end_of_its_data():
     """The first and the last sectors of spread data lie on different drives, whose arms start at cylinder 0."""
     deskstar, volume = load_drive("deskstar7k400"), Volume(2**22, 2**18, 1)
     layout = Segments([Node(9, True)], [volume], spread=True)
-    begin = laid_out(layout.on(DESKSTARS).nodes, layout.volumes, False, True)[1].tolist()
+    begin = laid_out(layout.for_drive(DESKSTARS).nodes, layout.volumes, False, True)[1].tolist()
     assert begin[0] == 0 and max(begin) == begin[-1] > 2**32
     last = begin[-1] + volume.segment - 16
     row, rest = divmod(last, 8 * UNIT)
@@ -737,7 +737,7 @@ def full_of(drive, parts: int = 4, **more) -> Segments:
 
 def test_requests_reach_the_end_of_each_drive_of_twelve_large_nodes():
     """A request is at the start of a drive, and the next is at the end of the same drive, a full stroke away."""
-    layout = full_of(NEARLINE).on(NEARLINE)
+    layout = full_of(NEARLINE).for_drive(NEARLINE)
     assert int(layout.capacity(NEARLINE)) * SECTOR > 479e12
     table, segment = laid_out(layout.nodes, layout.volumes, False), layout.volumes[0].segment
     assert table[1].max() > 2**34
@@ -758,7 +758,7 @@ def test_twelve_large_nodes_complete_their_requests():
     copies, coded = Volume(3500 * segment, segment, 3), Volume(7000 * segment, segment, 4, 2)
     layout = Segments(TWELVE, [copies, coded], spread=True)
     its = System(NEARLINE, layout, ARS(clients=4), FCFS(), slots=32)
-    assert its.wide and int(layout.capacity(NEARLINE)) * SECTOR > 180e12
+    assert its.long_addresses and int(layout.capacity(NEARLINE)) * SECTOR > 180e12
     volumes = [copies.sectors, coded.sectors]
     requests = VolumeRequests(FixedSize(64 * 1024), 0.7, volumes=volumes, shares=[0.5, 0.5], clients=4)
     seen = simulate(Scenario(its, ClosedLoop(requests, 16)), requests=2000)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import asking, assert_refused
+from helpers import assert_refused, requests_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +43,7 @@ def layout(aspect, share=1.0, **more) -> SRMirror:
 
 def located(placement, sector):
     """Return the home drive of each sector, and its address on that drive."""
-    target, home = placement.locate(DRIVE, asking(sector))
+    target, home = placement.locate(DRIVE, requests_at(sector))
     address = (target.cylinder * HEADS + target.head) * TRACK + np.rint(target.angle * TRACK).astype(int)
     return np.asarray(home), np.asarray(address), target
 
@@ -124,11 +124,11 @@ def test_a_batch_of_layouts_agrees_with_single_layouts():
     data = aspects[0] * 0.5
     both = SRMirror(*(row[None, :] for row in aspects), data=data[None, :], unit=UNIT)
     sector = np.array([[0], [100], [3000]])
-    requests = jax.tree.map(lambda column: np.broadcast_to(column.reshape(-1, 1), (3, 4)), asking(sector.ravel()))
+    requests = jax.tree.map(lambda column: np.broadcast_to(column.reshape(-1, 1), (3, 4)), requests_at(sector.ravel()))
     target, home = both.locate(DRIVE, requests)
     for element, aspect in enumerate(aspects.T):
         alone = SRMirror(*aspect, data=data[element], unit=UNIT)
-        ours = alone.locate(DRIVE, asking(sector.ravel()))
+        ours = alone.locate(DRIVE, requests_at(sector.ravel()))
         np.testing.assert_array_equal(home[:, element], ours.home)
         np.testing.assert_array_equal(target.cylinder[:, element], ours.target.cylinder)
         np.testing.assert_array_equal(np.asarray(both.capacity(DRIVE))[0, element], alone.capacity(DRIVE))
@@ -137,7 +137,7 @@ def test_a_batch_of_layouts_agrees_with_single_layouts():
 def test_a_plain_mirror_equals_a_replica_group():
     mirror, group = SRMirror(1, 1, 3, unit=UNIT), Replicas(3)
     sector = np.arange(0, int(mirror.capacity(DRIVE)), 97)
-    ours, theirs = (placement.locate(DRIVE, asking(sector)) for placement in (mirror, group))
+    ours, theirs = (placement.locate(DRIVE, requests_at(sector)) for placement in (mirror, group))
     for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_array_equal(np.broadcast_to(one, sector.shape), np.broadcast_to(other, sector.shape))
     assert (int(mirror.drives), int(mirror.parts), int(mirror.replicas)) == (3, 3, 1)

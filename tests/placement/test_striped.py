@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import asking, assert_refused, responses
+from helpers import assert_refused, requests_at, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ def drive_of(layout, part: int, location) -> int:
 @given(disks=st.integers(1, 7), unit=st.integers(1, 20), sector=st.integers(0, 500), sectors=st.integers(1, 200))
 def test_every_sector_is_on_its_drive_once(disks, unit, sector, sectors):
     """Sector s is in unit s // unit; units rotate over the drives, row by row."""
-    location = Striped(disks, unit).locate(DRIVE, asking(sector, sectors))
+    location = Striped(disks, unit).locate(DRIVE, requests_at(sector, sectors))
     every = np.arange(sector, sector + sectors)
     on, at = every // unit % disks, every // unit // disks * unit + every % unit
     for drive, target in enumerate(location.targets):
@@ -52,12 +52,12 @@ def test_parity_rotates_and_never_shares_a_drive_with_its_data(disks, unit, sect
     layout = RAID5(disks, unit)
     per_row = (disks - 1) * unit
     row = sector // per_row
-    locations = [layout.locate(DRIVE, asking(row * per_row + column * unit)) for column in range(disks - 1)]
+    locations = [layout.locate(DRIVE, requests_at(row * per_row + column * unit)) for column in range(disks - 1)]
     assert sorted(
         [*(drive_of(layout, 0, location) for location in locations), drive_of(layout, 1, locations[0])]
     ) == list(range(disks))
     assert {extent_of(location.target)[0] for location in locations} == {row * unit}
-    parities = {drive_of(layout, 1, layout.locate(DRIVE, asking(at * per_row))) for at in range(row, row + disks)}
+    parities = {drive_of(layout, 1, layout.locate(DRIVE, requests_at(at * per_row))) for at in range(row, row + disks)}
     assert parities == set(range(disks))
 
 

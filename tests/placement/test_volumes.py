@@ -6,7 +6,7 @@ Every sector has one location, requests lie at their sectors, and other bricks a
 import jax
 import numpy as np
 import pytest
-from helpers import asking, assert_refused
+from helpers import assert_refused, requests_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,7 +65,7 @@ def test_every_sector_of_every_volume_has_a_separate_location(bricks, shape):
     layout = Volumes(size, bricks, unit)
     assert int(layout.capacity(DRIVE)) == len(expected) == len(set(expected))
     assert int(layout.drives) == 1 + max(brick for brick, _ in expected)
-    location = layout.locate(DRIVE, asking(filled(range(len(expected)))))
+    location = layout.locate(DRIVE, requests_at(filled(range(len(expected)))))
     found = zip(np.asarray(location.home).tolist(), addresses(location.target).tolist(), strict=True)
     assert list(found)[: len(expected)] == expected
 
@@ -83,7 +83,7 @@ def test_the_pieces_of_a_request_are_its_sectors(bricks, shape, data):
     begins = data.draw(st.lists(st.integers(0, len(locations) - 1), min_size=8, max_size=8))
     counts = [data.draw(st.integers(1, len(locations) - begin)) for begin in begins]
     layout = SplitVolumes(size, bricks, unit)
-    location = layout.locate(DRIVE, asking(begins)._replace(sectors=np.asarray(counts, np.int32)))
+    location = layout.locate(DRIVE, requests_at(begins)._replace(sectors=np.asarray(counts, np.int32)))
     assert len(location.targets) == int(layout.parts) == int(layout.drives)
     for at, (begin, count) in enumerate(zip(begins, counts, strict=True)):
         for brick, target in enumerate(location.targets):
@@ -101,11 +101,11 @@ def test_locations_have_the_shape_of_the_requests(bricks, unit, batch, layout):
     size = 12 * unit
     layout = layout(size, bricks, unit)
     sector = np.arange(4 * batch, dtype=np.int32).reshape(4, batch) * 7 % (size * len(bricks) - 3)
-    many = layout.locate(DRIVE, asking(sector, 3))
+    many = layout.locate(DRIVE, requests_at(sector, 3))
     for row in range(4):
         for element in range(batch):
-            alone = layout.locate(DRIVE, asking(sector[row, element], 3))
-            row_of_one = layout.locate(DRIVE, asking(sector[row : row + 1], 3))
+            alone = layout.locate(DRIVE, requests_at(sector[row, element], 3))
+            row_of_one = layout.locate(DRIVE, requests_at(sector[row : row + 1], 3))
             for every, one, single in zip(*map(jax.tree.leaves, (many, row_of_one, alone)), strict=True):
                 assert every.shape == (4, batch) and one.shape == (1, batch)
                 assert every[row, element] == one[0, element] == single[0]
@@ -114,8 +114,8 @@ def test_locations_have_the_shape_of_the_requests(bricks, unit, batch, layout):
 def test_a_volume_over_all_bricks_is_a_stripe():
     """One volume over four bricks equals RAID 0 of four drives."""
     sector = np.arange(0, 900, 7)
-    ours = SplitVolumes(960, [range(4)], 20).locate(DRIVE, asking(sector, 60))
-    theirs = sk.placement.Striped(4, 20).locate(DRIVE, asking(sector, 60))
+    ours = SplitVolumes(960, [range(4)], 20).locate(DRIVE, requests_at(sector, 60))
+    theirs = sk.placement.Striped(4, 20).locate(DRIVE, requests_at(sector, 60))
     for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_array_equal(mine, other)
 
@@ -186,7 +186,7 @@ def test_on_bricks_of_four_disks(layout):
     # logical volume v has 4 x `size` sectors, `size` on every disk, and the part of its first disk has the volume's
     # location
     firsts = np.arange(len(BRICKS)) * 4 * SIZE
-    location = placement.locate(DRIVE, asking(firsts))
+    location = placement.locate(DRIVE, requests_at(firsts))
     assert np.all(np.asarray(location.disk) == 0)
     if layout is Volumes:
         assert np.asarray(location.across.home).tolist() == [0, 0, 1, 4]
@@ -197,7 +197,7 @@ def test_sectors_of_bricks_of_several_disks_do_not_overlap():
     """Every sector of every volume has a separate brick, disk and address, with a quarter of each volume on every disk."""
     bricks = ((0,), (1, 0), (1,))
     placement = Bricks(Volumes(48, bricks, 8), disks=4, unit=12)
-    location = placement.locate(DRIVE, asking(filled(range(4 * 48 * 3))))
+    location = placement.locate(DRIVE, requests_at(filled(range(4 * 48 * 3))))
     parts = location.across.home, location.disk, addresses(location.across.target)
     found = list(zip(*(np.asarray(part)[: 4 * 144].tolist() for part in parts), strict=True))
     assert len(set(found)) == 4 * 144

@@ -20,7 +20,7 @@ from storagekit.plan.failing_domains import durability_in_domains
 DRIVE = sk.load_drive("toshiba_mg10_20tb")
 
 
-def asked(**given):
+def planned(**given):
     return schemes(DRIVE, 12, **({"data": 60e12, "size": 64 * KB, "read_share": 0.7, "rate": 200.0} | given))
 
 
@@ -60,7 +60,7 @@ def test_groups_are_spread_evenly_if_every_used_place_has_as_many_disks(group, n
 
 
 def durable(network: Network, **failures):
-    found = asked(tolerate=1, network=network).durability(Failures(0.014), rebuild_rate=20e6, **failures)
+    found = planned(tolerate=1, network=network).durability(Failures(0.014), rebuild_rate=20e6, **failures)
     return found, {one.name: one for one in found.ranking}
 
 
@@ -136,16 +136,16 @@ def test_a_node_with_more_disks_of_a_group_than_parities_loses_data_when_it_fail
     # a group of six has two disks on some nodes, and one on the others
     assert "RAID 50, 2 x 5+1" in found.uneven and "not spread evenly over nodes or racks" in str(found)
     assert "RAID 50, 2 x 5+1" in found.to_dict()["uneven"]
-    answer = asked(tolerate=1, network=Network(5, 1.25e9), families=Code(5, 1)).durability(
+    answer = planned(tolerate=1, network=Network(5, 1.25e9), families=Code(5, 1)).durability(
         Failures(0.01), node_failures=Failures(0.01)
     )
     assert not answer.feasible and "are not spread evenly over nodes and racks" in str(answer)
-    spread = asked(tolerate=2, network=Network(4, 1.25e9), families=Code(4, 2, declustered=True))
+    spread = planned(tolerate=2, network=Network(4, 1.25e9), families=Code(4, 2, declustered=True))
     assert "no formula: declustered" in str(spread.durability(Failures(0.01), node_failures=Failures(0.01)))
 
 
 def test_nodes_fail_only_in_a_network():
-    answer = asked(tolerate=1)
+    answer = planned(tolerate=1)
     assert_refused(
         lambda: answer.durability(Failures(0.01), node_failures=Failures(0.01)), "node_failures without network"
     )
@@ -154,20 +154,20 @@ def test_nodes_fail_only_in_a_network():
 
 def test_schemes_that_keep_the_data_by_hand():
     # 12 disks on four nodes: at most one disk of a group of four is on a node, and two disks of a group of six
-    four = names(asked(tolerate_nodes=1, network=Network(4, 1.25e9)))
+    four = names(planned(tolerate_nodes=1, network=Network(4, 1.25e9)))
     assert {"RAID 10", "RAID 50, 3 x 3+1", "RAID 60, 2 x 4+2"} <= four
     assert not {"RAID 0", "RAID 50, 2 x 5+1", "RAID 5, 11+1", "RAID 6, 10+2"} & four
     # two of four nodes hold two disks of a group of four, and three or four disks of a group of six
-    two = names(asked(tolerate_nodes=2, network=Network(4, 1.25e9)))
+    two = names(planned(tolerate_nodes=2, network=Network(4, 1.25e9)))
     assert {"RAID 60, 3 x 2+2", "RAID 10, 3 copies"} <= two
     assert not {"RAID 10", "RAID 50, 3 x 3+1", "RAID 60, 2 x 4+2"} & two
     # on twelve nodes each disk has its own
-    assert names(asked(tolerate_nodes=1, network=Network(12, 1.25e9))) == names(asked(tolerate=1))
+    assert names(planned(tolerate_nodes=1, network=Network(12, 1.25e9))) == names(planned(tolerate=1))
 
 
 def test_racks_hold_whole_nodes():
     network = Network(6, 1.25e9, 3, 4e9)
-    found = names(asked(tolerate_racks=1, network=network))
+    found = names(planned(tolerate_racks=1, network=network))
     # groups of three have one disk in each of three racks, groups of four have two disks in one of them
     assert {"RAID 10", "RAID 50, 4 x 2+1", "RAID 60, 3 x 2+2"} <= found
     assert not {"RAID 50, 3 x 3+1", "RAID 5, 11+1"} & found
@@ -175,8 +175,8 @@ def test_racks_hold_whole_nodes():
 
 def test_declustered_codes_are_stripes():
     code = Code(8, 3)
-    assert not asked(tolerate_nodes=1, network=Network(3, 1.25e9), families=code).feasible
-    assert asked(tolerate_nodes=1, network=Network(4, 1.25e9), families=code).feasible
+    assert not planned(tolerate_nodes=1, network=Network(3, 1.25e9), families=code).feasible
+    assert planned(tolerate_nodes=1, network=Network(4, 1.25e9), families=code).feasible
 
 
 @pytest.mark.parametrize(
@@ -184,28 +184,28 @@ def test_declustered_codes_are_stripes():
     [(2, {"families": ParityRAID(parities=1)}), (3, {"families": Code(8, 2)}), (2, {"data": 140e12})],
 )
 def test_the_remedy_works(nodes, more):
-    refused = asked(tolerate_nodes=1, network=Network(nodes, 1.25e9), **more)
+    refused = planned(tolerate_nodes=1, network=Network(nodes, 1.25e9), **more)
     assert not refused.feasible
     if "nodes keeps the data" in refused.binding.constraint:
         enough = int(refused.binding.remedy.split()[-2])
     else:
         assert refused.binding.remedy.startswith("add disks or nodes")
         enough = 12
-    assert asked(tolerate_nodes=1, network=Network(enough, 1.25e9), **more).feasible
+    assert planned(tolerate_nodes=1, network=Network(enough, 1.25e9), **more).feasible
     # fewer additional nodes are not enough
     if enough < 12:
-        assert not asked(tolerate_nodes=1, network=Network(enough - 1, 1.25e9), **more).feasible
+        assert not planned(tolerate_nodes=1, network=Network(enough - 1, 1.25e9), **more).feasible
 
 
 def test_the_remedy_for_racks_works():
     given = {"tolerate_racks": 1, "families": ParityRAID(parities=1)}
-    refused = asked(**given, network=Network(4, 1.25e9, 2, 4e9))
+    refused = planned(**given, network=Network(4, 1.25e9, 2, 4e9))
     nodes, racks = (int(word) for word in refused.binding.remedy.split() if word.isdigit())
-    assert asked(**given, network=Network(nodes, 1.25e9, racks, 4e9)).feasible
+    assert planned(**given, network=Network(nodes, 1.25e9, racks, 4e9)).feasible
 
 
 def test_nodes_are_no_remedy_if_each_disk_has_one():
-    binding = asked(tolerate_nodes=1, data=230e12, network=Network(12, 1.25e9)).binding
+    binding = planned(tolerate_nodes=1, data=230e12, network=Network(12, 1.25e9)).binding
     assert binding.remedy.startswith("add disks, or")
 
 
@@ -222,13 +222,13 @@ def test_a_hopeless_question_about_many_disks_is_answered_at_once():
 
 
 def test_without_a_remedy_by_nodes():
-    found = asked(tolerate_nodes=2, network=Network(3, 1.25e9), families=ParityRAID(parities=1))
+    found = planned(tolerate_nodes=2, network=Network(3, 1.25e9), families=ParityRAID(parities=1))
     assert not found.feasible and "keeps the data after the loss of 2 nodes" in found.binding.constraint
     assert "more parities" in found.binding.remedy
 
 
 def test_the_answer_names_the_failures():
-    found = asked(tolerate_nodes=1, network=Network(4, 1.25e9))
+    found = planned(tolerate_nodes=1, network=Network(4, 1.25e9))
     assert "tolerates 0 failures and the loss of 1 node;" in str(found)
     assert any("all data remain after the loss of 1 node" in one for one in found.assumptions)
     assert found.to_dict()["question"]["tolerate_nodes"] == 1
@@ -245,7 +245,7 @@ def test_the_answer_names_the_failures():
 )
 def test_impossible_failures_are_refused(given, message):
     with pytest.raises(InputError, match=message):
-        asked(**given)
+        planned(**given)
 
 
 def test_nodes_and_racks_fail_separately():

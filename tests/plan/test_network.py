@@ -33,7 +33,7 @@ BY_HAND = {
 }
 
 
-def asked(**given):
+def planned(**given):
     return schemes(DRIVE, 12, **({"data": 60e12, "size": 64 * KB, "read_share": 0.7, "rate": 300.0} | given))
 
 
@@ -42,14 +42,14 @@ def by_name(answer) -> dict:
 
 
 def test_each_scheme_sends_and_receives_the_bytes_of_its_accesses():
-    answer = asked()
+    answer = planned()
     found = {name: bytes_of_request(answer.needs, one.scheme) / (64 * KB) for name, one in by_name(answer).items()}
     for name, expected in BY_HAND.items():
         assert found[name] == pytest.approx(expected), name
 
 
 def test_full_stripes_are_written_without_reads_and_their_parts_add_up():
-    answer = asked(size=2048 * KB, rate=20.0, families=Code(8, 3))
+    answer = planned(size=2048 * KB, rate=20.0, families=Code(8, 3))
     (scheme,) = (one.scheme for one in answer.ranking if one.scheme.shape.ways > 1)
     assert bytes_of_request(answer.needs, scheme) / (2048 * KB) == pytest.approx([0.7, 0.3 * 11 / 8])
     needs = replace(answer.needs, streams=(SequentialStream("ingest", 10e6, writes=True),), chunk=2.0**21)
@@ -58,18 +58,18 @@ def test_full_stripes_are_written_without_reads_and_their_parts_add_up():
 
 def test_streams_add_their_bytes_and_writes_their_copies():
     streams = [SequentialStream("backup", 100e6), SequentialStream("ingest", 10e6, writes=True)]
-    answer = asked(streams=streams)
+    answer = planned(streams=streams)
     expected = {"RAID 0": 10e6, "RAID 10": 20e6, "RAID 5, 11+1": 10e6 * 12 / 11}
     for name, received in expected.items():
         assert bytes_of_streams(answer.needs, by_name(answer)[name].scheme) == pytest.approx([100e6, received])
-    one = by_name(asked(streams=streams, network=Network(4, 100e6)))["RAID 10"]
+    one = by_name(planned(streams=streams, network=Network(4, 100e6)))["RAID 10"]
     assert one.network == pytest.approx((100e6 + 300 * 0.7 * 65536) / 400e6)
 
 
 @cache
 def plain(rate: float, reads: float, backup: bool):
     """Return an answer without a network."""
-    return asked(rate=rate, read_share=reads, streams=[SequentialStream("backup", 5e7)] if backup else [])
+    return planned(rate=rate, read_share=reads, streams=[SequentialStream("backup", 5e7)] if backup else [])
 
 
 @given(
@@ -97,10 +97,10 @@ def test_the_busier_direction_limits_the_rate(link, nodes, load):
             assert (one.throughput * traffic + streams).max() <= capacity * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("goal", [sk.plan.MinMean(), sk.plan.MaxThroughput()])
-def test_outstanding_requests_wait_for_the_network(goal):
-    given = {"rate": None, "outstanding": 64, "goal": goal}
-    alone, limited = asked(**given), asked(**given, network=Network(4, 5e6))
+@pytest.mark.parametrize("objective", [sk.plan.MinMean(), sk.plan.MaxThroughput()])
+def test_outstanding_requests_wait_for_the_network(objective):
+    given = {"rate": None, "outstanding": 64, "objective": objective}
+    alone, limited = planned(**given), planned(**given, network=Network(4, 5e6))
     for name, one in by_name(limited).items():
         assert one.throughput * one.mean == pytest.approx(64)
         assert one.network <= 1 + 1e-9 and one.throughput <= by_name(alone)[name].throughput
@@ -120,19 +120,19 @@ def test_outstanding_requests_wait_for_the_network(goal):
     ],
 )
 def test_the_remedy_of_an_overloaded_network_works(network):
-    answer = asked(network=network)
+    answer = planned(network=network)
     assert not answer.feasible and "the network of" in answer.binding.constraint
     remedy = answer.binding.remedy
     rates = {f"{kind}_rate": float(rate) * 1e6 for rate, kind in re.findall(r"(\d+) MB/s for each (node|rack)", remedy)}
-    assert rates and asked(network=replace(network, **rates)).feasible
+    assert rates and planned(network=replace(network, **rates)).feasible
     # links that are 2 MB/s slower are not enough
     slower = {name: max(rate - 2e6, 1.0) for name, rate in rates.items()}
-    assert not asked(network=replace(network, **slower)).feasible
+    assert not planned(network=replace(network, **slower)).feasible
 
 
 def test_disks_that_are_too_slow_come_first_and_the_network_is_named_too():
     """The limits of the disks are those without a network, and both remedies together work."""
-    alone, answer = (asked(rate=3000.0, network=network) for network in (None, Network(4, 1e6)))
+    alone, answer = (planned(rate=3000.0, network=network) for network in (None, Network(4, 1e6)))
     assert (answer.binding.constraint, answer.binding.limit) == (alone.binding.constraint, alone.binding.limit)
     assert answer.binding.remedy.startswith(alone.binding.remedy)
     disks = int(answer.binding.remedy.split("use about ")[1].split()[0])
@@ -143,48 +143,48 @@ def test_disks_that_are_too_slow_come_first_and_the_network_is_named_too():
 
 
 def test_a_limit_of_the_response_time_is_named_where_no_link_helps():
-    answer = asked(mean=0.005, network=Network(4, 3e6))
+    answer = planned(mean=0.005, network=Network(4, 3e6))
     assert answer.binding.constraint.startswith("mean response") and "overloaded too" in answer.binding.remedy
 
 
 def test_nodes_without_disks_do_not_count_and_the_fullest_node_limits():
-    cheapest = asked(data=20e12, rate=30.0, goal=sk.plan.MinCost(), network=Network(12, 1e7)).recommended
+    cheapest = planned(data=20e12, rate=30.0, objective=sk.plan.MinCost(), network=Network(12, 1e7)).recommended
     assert cheapest.scheme.disks == 1
     assert cheapest.network == pytest.approx(30 * 0.7 * 65536 / 1e7)
     # one of 11 nodes has 2 of 12 disks
-    one = by_name(asked(read_share=1.0, rate=250.0, network=Network(11, 1e8)))["RAID 0"]
+    one = by_name(planned(read_share=1.0, rate=250.0, network=Network(11, 1e8)))["RAID 0"]
     assert one.network == pytest.approx(250 * 65536 * 2 / 12 / 1e8)
 
 
 @pytest.mark.parametrize("queue_depth", [1, 32])
 def test_the_network_is_no_load_of_the_disks(queue_depth):
-    given = {"queue_depth": queue_depth, "goal": sk.plan.MinCost(), "data": 60e12}
-    with_it, without = asked(**given, network=Network(1, 2e7)), asked(**given)
+    given = {"queue_depth": queue_depth, "objective": sk.plan.MinCost(), "data": 60e12}
+    with_it, without = planned(**given, network=Network(1, 2e7)), planned(**given)
     assert with_it.recommended.name == without.recommended.name and with_it.recommended.network > 0.6
-    best = asked(queue_depth=queue_depth, network=Network(4, 3.7e6), families=sk.plan.SRArrays())
+    best = planned(queue_depth=queue_depth, network=Network(4, 3.7e6), families=sk.plan.SRArrays())
     assert len(best.warnings) == 1 and "busiest link" in best.warnings[0]
 
 
 def test_a_rebuild_takes_as_long_as_its_bytes_on_the_links():
     """RAID 5 of 12 disks reads 11 bytes for each byte that it restores, with the rate that the requests leave."""
-    one = by_name(asked(tolerate=1, network=Network(4, 20e6)))["RAID 5, 11+1"]
-    plain_one = by_name(asked(tolerate=1))["RAID 5, 11+1"]
+    one = by_name(planned(tolerate=1, network=Network(4, 20e6)))["RAID 5, 11+1"]
+    plain_one = by_name(planned(tolerate=1))["RAID 5, 11+1"]
     used = 60e12 / 11
     sent = 80e6 - 300 * 65536 * (0.7 + 0.3 * 2)
     assert one.rebuild == pytest.approx(11 * used / sent) and one.rebuild > 10 * plain_one.rebuild
-    fast = by_name(asked(tolerate=1, network=WIDE))["RAID 5, 11+1"]
+    fast = by_name(planned(tolerate=1, network=WIDE))["RAID 5, 11+1"]
     assert fast.rebuild == plain_one.rebuild
 
 
 def test_a_check_compares_with_the_disks_alone():
-    answer = asked(rate=None, outstanding=16, network=Network(4, 2e6), families=sk.plan.SRArrays(1))
+    answer = planned(rate=None, outstanding=16, network=Network(4, 2e6), families=sk.plan.SRArrays(1))
     row = answer.check(schemes=1, seeds=2, requests=1500).rows[0]
     assert row.measure == "throughput" and row.predicted == pytest.approx(answer.recommended.disk_limit)
     assert row.predicted > 1.5 * answer.recommended.throughput and abs(row.difference) < 0.2
 
 
 def test_other_answers_say_what_they_leave_out():
-    answer = asked(tolerate=1, network=Network(4, 2e7), families=sk.plan.SRArrays(1))
+    answer = planned(tolerate=1, network=Network(4, 2e7), families=sk.plan.SRArrays(1))
     assert "The network is not included." in answer.after_failure().assumptions
     bought = answer.next_purchase(300, caches=[sk.plan.ReadCache(2000, hits=0.5)])
     assert any("its hits do not use the links" in line for line in bought.assumptions)
@@ -193,7 +193,7 @@ def test_other_answers_say_what_they_leave_out():
 
 
 def test_a_network_that_grows_full_is_the_end_of_the_growth():
-    answer = asked(network=Network(4, 10e6), tolerate=1)
+    answer = planned(network=Network(4, 10e6), tolerate=1)
     found = {one.name: one for one in answer.growth(load=0.25).ranking}["RAID 50, 4 x 2+1"]
     most = by_name(answer)["RAID 50, 4 x 2+1"].throughput
     assert most == pytest.approx(40e6 / 65536) and found.limit == f"load of {most:.0f} requests/s"
@@ -201,7 +201,7 @@ def test_a_network_that_grows_full_is_the_end_of_the_growth():
 
 
 def test_a_full_network_is_a_warning_and_the_answer_names_it():
-    answer = asked(network=Network(4, 3.7e6), families=sk.plan.SRArrays())
+    answer = planned(network=Network(4, 3.7e6), families=sk.plan.SRArrays())
     best = answer.recommended
     assert 0.9 < best.network < 1
     assert any(f"the busiest link of the network is {best.network:.0%} used" in one for one in answer.warnings)
@@ -213,16 +213,16 @@ def test_a_full_network_is_a_warning_and_the_answer_names_it():
     assert stored["question"]["network"]["nodes"] == 4
     assert stored["ranking"][0]["network"] == pytest.approx(best.network)
     assert float(answer.table.network[0]) == pytest.approx(best.network)
-    assert np.isnan(asked().recommended.network) and "network" not in str(asked())
+    assert np.isnan(planned().recommended.network) and "network" not in str(planned())
 
 
 def test_tenants_share_the_network():
     tenants = [Tenant("web", 200.0, 8 * KB, 0.5), Tenant("images", 20.0, 1024 * KB, 1.0)]
     given = {"rate": None, "size": None, "read_share": None, "tenants": tenants}
-    one = by_name(asked(**given, network=WIDE))["RAID 10"]
+    one = by_name(planned(**given, network=WIDE))["RAID 10"]
     sent, received = 100 * 8 * KB + 20 * 1024 * KB, 100 * 8 * KB * 2
     assert one.network == pytest.approx(max(sent, received) / 4e12)
-    narrow = asked(**given, network=Network(1, 1e6))
+    narrow = planned(**given, network=Network(1, 1e6))
     assert not narrow.feasible and "the network of" in narrow.binding.constraint
 
 
@@ -243,4 +243,4 @@ def test_impossible_networks_are_refused(given, message):
 
 def test_a_node_has_a_disk():
     with pytest.raises(InputError, match="13 nodes with 12 disks"):
-        asked(network=Network(13, 1e9))
+        planned(network=Network(13, 1e9))

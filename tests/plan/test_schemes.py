@@ -42,7 +42,7 @@ from storagekit.plan.families import default_families
 TB = 1e12
 DRIVE = load_drive("toshiba_mg10_20tb")
 SCENARIO = {"data": 60 * TB, "size": 64 * KB, "read_share": 0.7}
-AIMS = [MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost(), MaxCapacity()]
+OBJECTIVES = [MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost(), MaxCapacity()]
 
 
 def names(answer) -> list[str]:
@@ -103,11 +103,13 @@ def test_the_cost_of_a_lost_disk_agrees_with_counting(group, parities):
 
 
 @pytest.mark.parametrize("load", [{"rate": 300.0}, {"outstanding": 48}])
-@pytest.mark.parametrize("goal", AIMS, ids=lambda goal: goal.name)
-def test_the_first_scheme_is_best_for_the_goal_and_all_meet_the_requirements(goal, load):
-    answer = schemes(DRIVE, 12, **SCENARIO, **load, goal=goal, tolerate=1, mean=0.3, price=250.0, budget=3000.0)
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.name)
+def test_the_first_scheme_is_best_for_the_objective_and_all_meet_the_requirements(objective, load):
+    answer = schemes(
+        DRIVE, 12, **SCENARIO, **load, objective=objective, tolerate=1, mean=0.3, price=250.0, budget=3000.0
+    )
     assert answer.feasible
-    assert [goal.key(one) for one in answer.ranking] == sorted(goal.key(one) for one in answer.ranking)
+    assert [objective.key(one) for one in answer.ranking] == sorted(objective.key(one) for one in answer.ranking)
     for one in answer.ranking:
         assert one.tolerates >= 1 and one.usable >= 60 * TB * (1 - 1e-6) and one.mean <= 0.3 and one.cost <= 3000
     assert "60 TB of data" in answer.assumptions[0]
@@ -152,8 +154,8 @@ def test_an_overloaded_simulated_scheme_is_rejected_like_its_formula():
     assert np.isinf(refused["2 copies, mine"].mean) and refused["2 copies, mine"].utilization >= 1
 
 
-def test_the_95_percent_response_is_checked_and_drawn_where_it_is_the_goal():
-    answer = schemes(DRIVE, 4, **(SCENARIO | {"data": 20 * TB}), rate=100.0, tolerate=1, goal=MinP95())
+def test_the_95_percent_response_is_checked_and_drawn_where_it_is_the_objective():
+    answer = schemes(DRIVE, 4, **(SCENARIO | {"data": 20 * TB}), rate=100.0, tolerate=1, objective=MinP95())
     check = answer.check(schemes=1, seeds=2, requests=2000)
     assert [row.measure for row in check.rows] == ["mean", "p95", "p99"]
     spec = answer.chart(check).to_dict()
@@ -182,7 +184,7 @@ def test_impossible_families_raise_in_one_line():
 
 
 def test_min_cost_takes_the_fewest_feasible_disks():
-    answer = schemes(DRIVE, 40, **SCENARIO, rate=600.0, tolerate=1, mean=0.02, goal=MinCost())
+    answer = schemes(DRIVE, 40, **SCENARIO, rate=600.0, tolerate=1, mean=0.02, objective=MinCost())
     assert answer.recommended is not None
     fewest = answer.recommended.scheme.disks
     less = schemes(DRIVE, fewest - 1, **SCENARIO, rate=600.0, tolerate=1, mean=0.02)
@@ -193,9 +195,9 @@ def test_min_cost_takes_the_fewest_feasible_disks():
 def test_min_cost_leaves_disks_idle_time():
     """By default the disks are idle for a fifth of the time; another share can be given."""
 
-    def fewest(goal: MinCost) -> int:
-        best = schemes(DRIVE, 40, **SCENARIO, rate=900.0, tolerate=1, goal=goal).recommended
-        assert best is not None and best.utilization <= goal.busiest
+    def fewest(objective: MinCost) -> int:
+        best = schemes(DRIVE, 40, **SCENARIO, rate=900.0, tolerate=1, objective=objective).recommended
+        assert best is not None and best.utilization <= objective.busiest
         return best.scheme.disks
 
     question = fewest(MinCost())
@@ -208,7 +210,7 @@ def test_min_cost_leaves_disks_idle_time():
 def test_the_fewest_disks_equal_the_minimum_of_an_exhaustive_search(drives, most):
     """Capacity decides: 154 disks in groups of 22 have enough, and 156 in groups of 13 do not."""
     question = {"data": drives * DRIVE.capacity * 512.0, "rate": 10.0, "tolerate": 1, "read_share": 0.7}
-    answer = schemes(DRIVE, most, **question, goal=MinCost())
+    answer = schemes(DRIVE, most, **question, objective=MinCost())
     assert answer.recommended is not None
     tried = [disks for disks in range(int(drives), most) if schemes(DRIVE, disks, **question).feasible]
     assert answer.recommended.scheme.disks == min(tried)
@@ -259,14 +261,14 @@ def test_partly_written_sectors_and_mixed_sizes_agree_with_simulation():
         ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the fastest"),
         (
             {"rate": 300.0, "p99": 5 * MS},
-            "response, ms: .* the goal MinCost.. .--goal cost. finds the smallest number of disks",
+            "response, ms: .* the objective MinCost.. .--objective cost. finds the smallest number of disks",
         ),
         ({"rate": 300.0, "p99": 5 * MS, "mean": 0.1}, "is the fastest .2[0-9.]*, limit 5"),
         (
             {"rate": 9000.0, "p99": 5 * MS},
-            "80% busy, or reduce the load; the goal MinCost.. .--goal cost. finds the smallest number of disks",
+            "80% busy, or reduce the load; the objective MinCost.. .--objective cost. finds the smallest number of disks",
         ),
-        ({"rate": 900.0, "goal": MinCost(0.3)}, "disk utilization, %: .* has the lowest .[3-9][0-9.]*, limit 30"),
+        ({"rate": 900.0, "objective": MinCost(0.3)}, "disk utilization, %: .* has the lowest .[3-9][0-9.]*, limit 30"),
         ({"rate": 300.0, "price": 400.0, "budget": 100.0}, "no disk can be bought"),
     ],
 )
@@ -292,7 +294,7 @@ def test_an_infeasible_question_names_the_constraint_and_the_remedy(question, me
         ({"rate": 10.0, "tolerate": -1}, "tolerate -1"),
         ({"rate": 10.0, "mean": 20.0}, "mean 20 s: it must be at most 5; times are in seconds"),
         ({"rate": 10.0, "budget": 100.0}, "give the price of a disk"),
-        ({"rate": 10.0, "goal": "speed"}, "goal: given 'speed'; give MaxThroughput"),
+        ({"rate": 10.0, "objective": "speed"}, "objective: given 'speed'; give MaxThroughput"),
         ({"rate": 10.0, "families": ["RAID 5"]}, "families: given 'RAID 5'"),
         ({"outstanding": 8, "scheduler": "SATF"}, "scheduler: given 'SATF'"),
         ({"outstanding": 8, "p99": 0.1}, "p99 with outstanding: no formula gives p99"),

@@ -22,7 +22,7 @@ DRIVE = load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB")
 TB, MB, KIB = 1e12, 1e6, 2**10
 
 
-def ask(disks: int = 12, **changed):
+def planned(disks: int = 12, **changed):
     question = {"data": 60 * TB, "size": 64 * KIB, "read_share": 0.7, "rate": 300} | changed
     return schemes(DRIVE, disks, **question)
 
@@ -33,7 +33,7 @@ def rows(answer, *given, **more) -> dict:
 
 def test_the_other_disk_of_a_mirror_is_a_queue_of_its_own():
     """It serves all requests: Pollaczek and Khinchine give the mean response time."""
-    answer = ask(2, data=18 * TB, rate=30, read_share=1.0, families=[SRArrays(1)])
+    answer = planned(2, data=18 * TB, rate=30, read_share=1.0, families=[SRArrays(1)])
     found, timing, needs = rows(answer)["RAID 1"], spindle(DRIVE), answer.needs
     (seconds,) = needs.transfers(1.0)
     # seeks between two random addresses
@@ -48,7 +48,10 @@ def test_the_other_disk_of_a_mirror_is_a_queue_of_its_own():
 
 def test_a_part_of_the_requests_goes_to_the_mirror_with_the_loss():
     """Of 6 mirrors, 5 serve as before, and the disk of the sixth serves alone."""
-    pairs, pair = ask(12, data=30 * TB, families=[SRArrays(1)]), ask(2, data=5 * TB, rate=50, families=[SRArrays(1)])
+    pairs, pair = (
+        planned(12, data=30 * TB, families=[SRArrays(1)]),
+        planned(2, data=5 * TB, rate=50, families=[SRArrays(1)]),
+    )
     found, alone = rows(pairs)["RAID 10"], rows(pair)["RAID 1"]
     assert found.lost_mean == pytest.approx((5 * found.mean + alone.lost_mean) / 6, rel=1e-6)
     assert found.lost_utilization == pytest.approx(alone.lost_utilization)
@@ -92,7 +95,7 @@ def test_operations_of_a_small_group_by_hand():
 
 def test_the_busiest_disk_is_that_of_the_ranking():
     """The ranking counts accesses of equal length, and the formulas know which writes return to their disks."""
-    answer = ask(families=[ParityRAID(), Code(3, 3)])
+    answer = planned(families=[ParityRAID(), Code(3, 3)])
     found = rows(answer)
     for one in answer.ranking:
         assert found[one.name].lost_utilization == pytest.approx(one.degraded, rel=0.03)
@@ -100,7 +103,7 @@ def test_the_busiest_disk_is_that_of_the_ranking():
 
 def test_a_rebuild_adds_its_accesses():
     """Each disk that is left in a group of 5+1 reads the restored bytes in accesses of 1 MB, at random addresses."""
-    answer = ask(6, data=90 * TB, rate=100, read_share=1.0, families=ParityRAID())
+    answer = planned(6, data=90 * TB, rate=100, read_share=1.0, families=ParityRAID())
     slow, fast = (rows(answer, rate)["RAID 5, 5+1"] for rate in (2 * MB, 4 * MB))
     chunk = 2.0**20
     access = float(spindle(DRIVE).mean_seek(np.ones(1))[0]) + float(DRIVE.revolution) / 2
@@ -118,7 +121,7 @@ def test_a_rebuild_adds_its_accesses():
 @pytest.mark.parametrize("name", ["RAID 5, 11+1", "RAID 50, 4 x 2+1", "declustered code, 2 x 4+2", "RAID 10"])
 def test_the_fastest_rebuild_just_keeps_the_disks_busy(name, depth):
     families = [ParityRAID(), SRArrays(1), Code(4, 2, declustered=True)]
-    answer = ask(families=families, rate=200, queue_depth=depth)
+    answer = planned(families=families, rate=200, queue_depth=depth)
     (one,) = (each for each in answer.ranking if each.name.startswith(name) and not each.name.startswith("RAID 10,"))
     answer = replace(answer, ranking=(one,))
     most = rows(answer)[one.name].fastest
@@ -131,26 +134,26 @@ def test_the_fastest_rebuild_just_keeps_the_disks_busy(name, depth):
 
 def test_a_declustered_code_is_rebuilt_faster_and_disturbs_less():
     fixed, spread = (
-        rows(ask(24, data=100 * TB, families=[Code(8, 3, declustered=value)]), 10 * MB) for value in (False, True)
+        rows(planned(24, data=100 * TB, families=[Code(8, 3, declustered=value)]), 10 * MB) for value in (False, True)
     )
     (fixed,), (spread,) = fixed.values(), spread.values()
     assert spread.fastest > fixed.fastest and spread.rebuilding_mean < fixed.rebuilding_mean
 
 
 def test_disks_without_redundancy_and_schemes_without_a_formula():
-    found = ask(families=[SRArrays(1), ReplicatedBricks(2)]).after_failure()
+    found = planned(families=[SRArrays(1), ReplicatedBricks(2)]).after_failure()
     assert "RAID 0" not in {one.name for one in found.ranking} and set(found.unknown) == {
         "2 copies, hashing",
         "2 copies, D-SPTF",
     }
-    only = ask(families=[ReplicatedBricks(2)]).after_failure()
+    only = planned(families=[ReplicatedBricks(2)]).after_failure()
     assert not only.feasible and "no formula for these schemes; leave out families" in str(only)
-    alone = ask(1, data=6 * TB, rate=20).after_failure()
+    alone = planned(1, data=6 * TB, rate=20).after_failure()
     assert not alone.feasible and "at least two disks" in str(alone)
 
 
 def test_the_answer_is_printed_and_converted():
-    answer = ask(tolerate=1)
+    answer = planned(tolerate=1)
     without, during = answer.after_failure(), answer.after_failure(10 * MB)
     assert "max MB/s" in str(without) and "hours" not in str(without)
     assert "while it is rebuilt at 10 MB/s: RAID 10 has the shortest mean" in str(during) and "hours" in str(during)
@@ -164,7 +167,7 @@ def test_the_answer_is_printed_and_converted():
 
 
 def test_a_chosen_rebuild_rate_determines_the_durability():
-    answer, failures = ask(tolerate=1), Failures(0.014)
+    answer, failures = planned(tolerate=1), Failures(0.014)
     slow, fast = (answer.durability(failures, rebuild_rate=rate) for rate in (5 * MB, 10 * MB))
     first, second = ({one.name: one for one in found.ranking} for found in (slow, fast))
     assert first["RAID 10"].rebuild == pytest.approx(2 * second["RAID 10"].rebuild)
@@ -176,10 +179,10 @@ def test_a_chosen_rebuild_rate_determines_the_durability():
 
 def test_wrong_questions_are_refused():
     assert_refused(
-        lambda: ask(rate=None, outstanding=24).after_failure(), "after_failure with outstanding: .*give rate"
+        lambda: planned(rate=None, outstanding=24).after_failure(), "after_failure with outstanding: .*give rate"
     )
-    assert_refused(lambda: ask().after_failure(0.0), "rebuild rate 0")
-    assert_refused(lambda: ask().after_failure(1e6, chunk=-1.0), "chunk")
+    assert_refused(lambda: planned().after_failure(0.0), "rebuild rate 0")
+    assert_refused(lambda: planned().after_failure(1e6, chunk=-1.0), "chunk")
 
 
 def test_operations_of_an_intact_layout():

@@ -17,7 +17,7 @@ TB, KIB = 1e12, 2**10
 AFR = Failures(0.014)
 
 
-def ask(disks: int = 12, **changed):
+def planned(disks: int = 12, **changed):
     question = {"data": 60 * TB, "size": 64 * KIB, "read_share": 0.7, "rate": 300} | changed
     return schemes(DRIVE, disks, **question)
 
@@ -27,14 +27,14 @@ def rows(answer, **given) -> dict:
 
 
 def test_disks_without_redundancy_lose_data_with_the_first_failure():
-    found = rows(ask())["RAID 0"]
+    found = rows(planned())["RAID 0"]
     assert found.loss_probability == pytest.approx(1 - (1 - 0.014) ** 12)
     assert math.isnan(found.rebuild) and found.path == "100%: disk fails"
 
 
 def test_a_mirror_has_the_known_mean_time_to_data_loss():
     """Two disks that fail at the rate L and are rebuilt at the rate M lose data after (3 L + M) / (2 L^2)."""
-    answer = ask(2, data=10 * TB, rate=30)
+    answer = planned(2, data=10 * TB, rate=30)
     found, year = rows(answer)["RAID 1"], AFR.year
     fails, repaired = (
         AFR.rate * year,
@@ -45,7 +45,7 @@ def test_a_mirror_has_the_known_mean_time_to_data_loss():
 
 @pytest.mark.parametrize("name", ["RAID 10", "RAID 6, 10+2", "RAID 50, 4 x 2+1"])
 def test_the_groups_and_the_rebuild_are_those_of_the_scheme(name):
-    answer = ask()
+    answer = planned()
     (one,) = [one for one in answer.ranking if one.name == name]
     groups = {"RAID 10": (1, 1, 6), "RAID 6, 10+2": (10, 2, 1), "RAID 50, 4 x 2+1": (2, 1, 4)}[name]
     filled = 60 * TB / one.usable * DRIVE.capacity * 512
@@ -57,7 +57,7 @@ def test_the_groups_and_the_rebuild_are_those_of_the_scheme(name):
 
 
 def test_a_declustered_pool_is_rebuilt_in_the_time_of_the_ranking():
-    answer = ask(24, data=100 * TB, families=[Code(8, 3), Code(8, 3, declustered=True)])
+    answer = planned(24, data=100 * TB, families=[Code(8, 3), Code(8, 3, declustered=True)])
     (one,) = [one for one in answer.ranking if "declustered" in one.name]
     found = rows(answer)[one.name]
     hours = next(line for line in found.durability.conventions if "rebuild times" in line)
@@ -66,14 +66,14 @@ def test_a_declustered_pool_is_rebuilt_in_the_time_of_the_ranking():
 
 def test_schemes_that_cannot_be_assessed_are_named():
     # in a ring of bricks the loss of two neighbours loses data, and of others does not
-    answer = ask(families=[SRArrays(1), ReplicatedBricks(2)]).durability(AFR)
+    answer = planned(families=[SRArrays(1), ReplicatedBricks(2)]).durability(AFR)
     assert set(answer.unknown) == {"2 copies, hashing", "2 copies, D-SPTF"} and "no formula: " in str(answer)
-    busy = ask(24, data=250 * TB, read_share=0.8, rate=1000, tolerate=2, families=ParityRAID()).durability(AFR)
+    busy = planned(24, data=250 * TB, read_share=0.8, rate=1000, tolerate=2, families=ParityRAID()).durability(AFR)
     assert busy.never and not busy.feasible and "reduce the load" in str(busy)
 
 
 def test_the_answer_is_sorted_printed_and_converted():
-    answer = ask(tolerate=1).durability(AFR, at_once=1)
+    answer = planned(tolerate=1).durability(AFR, at_once=1)
     losses = [one.loss_probability for one in answer.ranking]
     assert losses == sorted(losses) and answer.recommended.prediction.tolerates == 3
     assert "most durable: code, 2 x 3+3: data loss in 1 year with probability" in str(answer)
@@ -85,8 +85,8 @@ def test_the_answer_is_sorted_printed_and_converted():
 
 def test_impossible_questions_are_refused():
     assert_refused(
-        lambda: ask(rate=None, outstanding=24).durability(AFR), "durability with outstanding: .*give rate instead"
+        lambda: planned(rate=None, outstanding=24).durability(AFR), "durability with outstanding: .*give rate instead"
     )
-    assert_refused(lambda: ask(rate=50_000).durability(AFR), "nothing to assess, the question has no answer")
-    assert_refused(lambda: ask().durability(0.014), "failures: given 0.014; give the failures of a disk, such as")
-    assert_refused(lambda: ask().durability(AFR, bit_error_rate=2), "bit error rate 2: it must be between 0 and 1")
+    assert_refused(lambda: planned(rate=50_000).durability(AFR), "nothing to assess, the question has no answer")
+    assert_refused(lambda: planned().durability(0.014), "failures: given 0.014; give the failures of a disk, such as")
+    assert_refused(lambda: planned().durability(AFR, bit_error_rate=2), "bit error rate 2: it must be between 0 and 1")

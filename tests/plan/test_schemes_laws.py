@@ -7,7 +7,7 @@ from storagekit.drive import load_drive
 from storagekit.plan import MaxCapacity, MaxThroughput, MinMean, MinP99, schemes
 
 SLOW, FAST = (load_drive(f"rpm=7200,seek=1/8.5/18ms,rate={rate}MB/s,size=18TB") for rate in (250, 275))
-GOALS = {"mean": MinMean(), "p99": MinP99(), "throughput": MaxThroughput(), "usable": MaxCapacity()}
+OBJECTIVES = {"mean": MinMean(), "p99": MinP99(), "throughput": MaxThroughput(), "usable": MaxCapacity()}
 SIZES = (4096, 16384, 65536, 262144, 2**20, 2**22)
 # the grid of times on which distributions are computed changes means by up to this share
 GRID = 2e-3
@@ -16,7 +16,7 @@ GRID = 2e-3
 def quality(drive, disks: int, measure: str, **question) -> tuple[bool, bool, float]:
     """Return whether a scheme is recommended, whether it survives a failure without overload, and its measure, negated if
     less is better."""
-    best = schemes(drive, disks, goal=GOALS[measure], **question).recommended
+    best = schemes(drive, disks, objective=OBJECTIVES[measure], **question).recommended
     if best is None:
         return False, False, -np.inf
     value = getattr(best, measure)
@@ -31,7 +31,7 @@ def questions(count: int, seed: int):
     draw = np.random.default_rng(seed)
     for _ in range(count):
         disks = int(draw.integers(4, 60))
-        yield disks, str(draw.choice(list(GOALS))), {
+        yield disks, str(draw.choice(list(OBJECTIVES))), {
             "size": float(draw.choice(SIZES)),
             "read_share": float(draw.choice([1, 0.9, 0.7, 0.3])),
             "data": float(draw.uniform(0.05, 0.4)) * disks * 18e12,

@@ -35,7 +35,7 @@ SMALL = SSD("small", 1e12, (SSDFigures(4096, 100e-6, 80e3),), (SSDFigures(4096, 
 UNBUFFERED = replace(SMALL, writes=(SSDFigures(4096, 400e-6, 20e3),))
 
 
-def asked(drive=NVME, disks=8, **given):
+def planned(drive=NVME, disks=8, **given):
     return schemes(drive, disks, **({"data": 6e12, "read_share": 0.7, "rate": 200e3} | given))
 
 
@@ -44,7 +44,7 @@ def by_name(answer) -> dict:
 
 
 def test_the_largest_rates_are_those_of_the_accesses_of_each_scheme():
-    found = by_name(asked())
+    found = by_name(planned())
     # seconds of all drives for each request: reads, then reads and writes of a write
     by_hand = {
         "RAID 0": 0.7 * READ + 0.3 * WRITE,
@@ -60,20 +60,20 @@ def test_the_largest_rates_are_those_of_the_accesses_of_each_scheme():
 
 
 def test_writes_of_copies_and_parity_wear_the_drives():
-    found = by_name(asked())
+    found = by_name(planned())
     for name, written in {"RAID 0": 1, "RAID 10": 2, "RAID 5, 7+1": 2, "RAID 6, 6+2": 3}.items():
         assert found[name].lifetime == pytest.approx(7e15 * 8 / (200e3 * 0.3 * written * 4 * KB)), name
     assert f"SSDs worn out after {found['RAID 0'].lifetime / YEAR:.1f} years" in str(
-        asked(families=SRArrays(), tolerate=0)
+        planned(families=SRArrays(), tolerate=0)
     )
-    assert np.isnan(by_name(asked(replace(NVME, endurance=None)))["RAID 10"].lifetime)
-    assert by_name(asked(read_share=1.0))["RAID 10"].lifetime == np.inf
+    assert np.isnan(by_name(planned(replace(NVME, endurance=None)))["RAID 10"].lifetime)
+    assert by_name(planned(read_share=1.0))["RAID 10"].lifetime == np.inf
     # a page is written as a whole
-    assert by_name(asked(size=512))["RAID 10"].lifetime == pytest.approx(found["RAID 10"].lifetime)
+    assert by_name(planned(size=512))["RAID 10"].lifetime == pytest.approx(found["RAID 10"].lifetime)
 
 
 def test_an_idle_array_has_the_latencies_of_the_data_sheet():
-    found = by_name(asked(rate=10.0))
+    found = by_name(planned(rate=10.0))
     assert found["RAID 10"].mean == pytest.approx(0.7 * 80e-6 + 0.3 * 20e-6, rel=0.001)
     assert found["RAID 5, 7+1"].mean == pytest.approx(0.7 * 80e-6 + 0.3 * (80e-6 + 20e-6), rel=0.001)
     assert found["RAID 10"].parts == pytest.approx({"latency of the drive": 0.7 * 80e-6 + 0.3 * 20e-6})
@@ -105,10 +105,10 @@ def kinds(name: str, reads: float, buffered: bool, pages: int = 1) -> list[Kind]
 def test_response_times_agree_with_the_simulation_of_units(name, busy, buffered, pages):
     """Mean and 99th percentile: four standard errors of the four runs, and 5%, or 12% for requests of several pages."""
     drive = replace(SMALL if buffered else UNBUFFERED, buffered=buffered)
-    asks = {"data": 1e12, "size": pages * 4 * KB, "families": [SRArrays(1), ParityRAID(full_stripes=False)]}
-    one = by_name(asked(drive, 4, rate=1.0, **asks))[name]
+    load = {"data": 1e12, "size": pages * 4 * KB, "families": [SRArrays(1), ParityRAID(full_stripes=False)]}
+    one = by_name(planned(drive, 4, rate=1.0, **load))[name]
     rate = busy * one.throughput
-    found = by_name(asked(drive, 4, rate=rate, **asks))[name]
+    found = by_name(planned(drive, 4, rate=rate, **load))[name]
     runs = [simulated(kinds(name, 0.7, buffered, pages), rate, 4, 8, 8000, seed) for seed in range(4)]
     every = [np.concatenate(run) for run in runs]
     for value, measure in ((found.mean, np.mean), (found.p99, lambda times: np.quantile(times, 0.99))):
@@ -119,7 +119,7 @@ def test_response_times_agree_with_the_simulation_of_units(name, busy, buffered,
 
 def test_a_read_of_one_drive_takes_as_long_under_every_scheme():
     """Each read of 1 MB goes to one drive at random."""
-    found = asked(rate=35e3, size=1024 * KB, read_share=1.0, families=[SRArrays(1), ParityRAID(full_stripes=False)])
+    found = planned(rate=35e3, size=1024 * KB, read_share=1.0, families=[SRArrays(1), ParityRAID(full_stripes=False)])
     assert len({one.name for one in found.ranking}) > 5
     full = [one for one in found.ranking if one.spare == 0]
     assert np.ptp([one.mean for one in full]) < 1e-9
@@ -153,12 +153,12 @@ def test_tenants_have_their_own_times():
 
 
 def test_growth_failures_purchases_and_networks_work_with_ssds():
-    answer = asked(tolerate=1, price=600.0)
+    answer = planned(tolerate=1, price=600.0)
     assert answer.growth(load=0.3).recommended.years > 0
     lost = answer.durability(Failures(0.009), bit_error_rate=1e-17)
     assert 0 < lost.recommended.loss_probability < 0.01
     assert answer.next_purchase().recommended is not None
-    narrow = asked(tolerate=1, network=Network(4, 1e8))
+    narrow = planned(tolerate=1, network=Network(4, 1e8))
     assert not narrow.feasible and "network" in str(narrow.binding)
     answered = json.loads(json.dumps(answer.to_dict()))
     assert answered["ranking"][0]["lifetime"] > 0 and answered["question"]["drive"] == "given as text"
@@ -175,7 +175,7 @@ def test_ssds_can_replace_disks():
 
 
 def test_a_lost_drive_is_restored_at_the_rate_of_writes():
-    one = by_name(asked(rate=1.0, read_share=1.0))["RAID 10"]
+    one = by_name(planned(rate=1.0, read_share=1.0))["RAID 10"]
     # 6 TB on four pairs, written at 4 GB a second
     assert one.rebuild == pytest.approx(1.5e12 / 4e9, rel=0.001)
 
@@ -190,11 +190,11 @@ def test_a_lost_drive_is_restored_at_the_rate_of_writes():
     ],
 )
 def test_questions_without_a_formula_are_rejected(given, message):
-    assert_refused(lambda: asked(**given), message)
+    assert_refused(lambda: planned(**given), message)
 
 
 def test_answers_without_a_formula_are_rejected():
-    answer = asked(tolerate=1, price=600.0)
+    answer = planned(tolerate=1, price=600.0)
     assert_refused(lambda: answer.check(), "check with given as text, an SSD: the engine simulates disks")
     assert_refused(lambda: answer.after_failure(), "response times after a failure with given as text")
     assert_refused(lambda: answer.durability(Failures(0.01), rebuild_rate=1e8), "a rebuild rate with given as text")
@@ -202,12 +202,12 @@ def test_answers_without_a_formula_are_rejected():
 
 
 def test_rotational_replicas_are_left_out():
-    answer = asked(families=[SRArrays(), Code(6, 2)])
+    answer = planned(families=[SRArrays(), Code(6, 2)])
     assert all(one.scheme.shape.replicas == 1 for one in answer.ranking) and "code" not in answer.ranking[0].name
 
 
 def test_too_high_a_rate_says_how_many_drives_would_do():
-    answer = asked(rate=20e6)
+    answer = planned(rate=20e6)
     assert not answer.feasible and "use about" in str(answer.binding)
     count = int(str(answer.binding).split("use about ")[1].split()[0])
-    assert asked(disks=count, rate=20e6).feasible
+    assert planned(disks=count, rate=20e6).feasible

@@ -373,7 +373,7 @@ class Watch(AbstractLog):
             issued = system.queue.issued(tags, state.slots.waiting, number)
             here = bit_is_set(issued[None], system.placement.part_on(jnp.arange(first, end)[:, None], locations))
             has.append(jnp.sum(here)[None] + jnp.sum(state.drives.planned[first:end])[None])
-        return tags.at_work, jnp.concatenate(waits), jnp.concatenate(has), report.completed.number
+        return tags.outstanding, jnp.concatenate(waits), jnp.concatenate(has), report.completed.number
 
 
 @pytest.mark.parametrize("depth", [1, 3, 7])
@@ -392,11 +392,11 @@ def test_no_drive_is_below_its_depth_while_a_request_waits(depth, split):
     queue = FairQueue(depth, (1, 3), Hybrid((0.1, 0.1)), coordinators=AtRandom(2))
     bricks = System(drive, Bricks(volumes, 2, 8), Hashing(), SATF(), queue=queue, slots=24)
     scenario = Scenario(bricks, Threads(groups, volume=2**15))
-    at_work, waits, has, number = execute(scenario, keys([3])[:, 0], 600, Record(log=Watch())).log
-    at_work, waits, has = (part.reshape(-1, 2) for part in (at_work, waits, has))
-    np.testing.assert_array_equal(at_work, has)
-    assert at_work.min() >= 0 and at_work.max() == depth and waits.max() > 2
-    assert np.all(at_work[waits > 0] == depth)
+    outstanding, waits, has, number = execute(scenario, keys([3])[:, 0], 600, Record(log=Watch())).log
+    outstanding, waits, has = (part.reshape(-1, 2) for part in (outstanding, waits, has))
+    np.testing.assert_array_equal(outstanding, has)
+    assert outstanding.min() >= 0 and outstanding.max() == depth and waits.max() > 2
+    assert np.all(outstanding[waits > 0] == depth)
     completed = number[number >= 0]
     assert len(set(completed.tolist())) == completed.size >= 600
 
@@ -415,11 +415,11 @@ def test_data_and_parity_of_a_brick_go_together(depth, dispatch):
     queue, drive = FairQueue(depth, (1, 3), Single()), ideal_drive(full_seek=8e-3, revolution=6e-3)
     system = System(drive, layout, dispatch, SATF(), queue=queue, slots=24)
     scenario = Scenario(system, Threads(groups))
-    at_work, waits, has, number = execute(scenario, keys([3])[:, 0], 400, Record(log=Watch())).log
-    at_work, waits, has = (part.reshape(-1, 3) for part in (at_work, waits, has))
-    np.testing.assert_array_equal(at_work, has)
-    assert at_work.max(axis=0).tolist() == [depth, depth + 1, depth] and waits.max() > 2
-    assert np.all(at_work[waits > 0] >= depth)
+    outstanding, waits, has, number = execute(scenario, keys([3])[:, 0], 400, Record(log=Watch())).log
+    outstanding, waits, has = (part.reshape(-1, 3) for part in (outstanding, waits, has))
+    np.testing.assert_array_equal(outstanding, has)
+    assert outstanding.max(axis=0).tolist() == [depth, depth + 1, depth] and waits.max() > 2
+    assert np.all(outstanding[waits > 0] >= depth)
     completed = number[number >= 0]
     assert len(set(completed.tolist())) == completed.size >= 400
 

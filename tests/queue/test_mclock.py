@@ -41,12 +41,12 @@ class Issues(AbstractLog):
         locations = jax.tree.map(lambda leaf: leaf[None], state.slots.location)
         every = jnp.arange(scenario.system.drives).reshape(-1, *(1,) * state.slots.number.ndim)
         there = bit_is_set(placement.parts_of(locations), placement.part_on(every, locations))
-        last = there & (tags.order == tags.given[:, None] - 1) & ~bit_is_set(tags.queued[None], every)
+        last = there & (tags.order == tags.issued_count[:, None] - 1) & ~bit_is_set(tags.queued[None], every)
         number = jnp.max(jnp.where(last, state.slots.number[None], -1), axis=1)
         tag, now = tags.reservation, tags.clock.now
         due = jnp.any(last & ((tag.high - now.high[None]) + (tag.low - now.low[None]) <= INSTANT), axis=1)
         stream = jnp.max(jnp.where(last, state.slots.stream[None], -1), axis=1)
-        return report.elapsed, tags.given, number, stream, due
+        return report.elapsed, tags.issued_count, number, stream, due
 
 
 @dataclass
@@ -124,11 +124,11 @@ def issued(queue: MClock, workload: Workload, rate: float = 3200.0) -> list[list
 
 def orders(log, bricks: int, size: int) -> list[list[tuple[int, float, bool]]]:
     time = np.cumsum(log[0], dtype=float)
-    given, number, _, due = (column.reshape(-1, bricks) for column in log[1:])
+    issued_count, number, _, due = (column.reshape(-1, bricks) for column in log[1:])
     found = []
     for brick in range(bricks):
-        event = np.flatnonzero(np.diff(given[:, brick], prepend=0))
-        assert np.all(np.diff(given[:, brick], prepend=0) <= 1)
+        event = np.flatnonzero(np.diff(issued_count[:, brick], prepend=0))
+        assert np.all(np.diff(issued_count[:, brick], prepend=0) <= 1)
         rows = zip(number[event, brick].tolist(), time[event].tolist(), due[event, brick].tolist(), strict=True)
         found.append([row for row in rows if row[0] < size])
     return found
@@ -151,7 +151,7 @@ class Brick:
 
     def __init__(self):
         self.tags = {stream: [Fraction(-(10**9)), Fraction(-(10**9)), Fraction(0)] for stream in range(3)}
-        self.largest, self.free, self.at_work = Fraction(0), Fraction(0), 0
+        self.largest, self.free, self.outstanding = Fraction(0), Fraction(0), 0
         self.waiting, self.issued = [], []
 
 
@@ -187,7 +187,7 @@ class Program:
                 continue
             now, ends, number = heapq.heappop(events)
             if ends:
-                self.bricks[number].at_work -= 1
+                self.bricks[number].outstanding -= 1
                 continue
             to = int(self.workload.brick[number])
             for at in range(BRICKS) if to == BRICKS else [to]:
@@ -195,7 +195,7 @@ class Program:
 
     def eligible(self, brick: Brick):
         """Return the time from which a brick may issue a request; inf if it waits for an event."""
-        if brick.at_work >= self.depth:
+        if brick.outstanding >= self.depth:
             return inf
         times = [one.reservation for one in brick.waiting if self.reservation[one.stream] > 0]
         return min(times + [one.limit for one in brick.waiting if self.weighted[one.stream]], default=inf)
@@ -260,7 +260,7 @@ class Program:
             brick.tags[stream][0] -= back
             for one in brick.waiting:
                 one.reservation -= back if one.stream == stream else 0
-        brick.at_work += 1
+        brick.outstanding += 1
         brick.issued.append((chosen.number, now, bool(due)))
         brick.free = max(brick.free, now) + int(self.workload.sectors[chosen.number]) / self.rate
         return brick.free
@@ -523,8 +523,8 @@ def backlogged(queue: MClock, bricks: int, capacity: float, volumes: tuple[int, 
 def rates(log, bricks: int, run: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rates of the streams, and those of the constraint phase, in the last two thirds of a run."""
     time = np.cumsum(log[0].reshape(-1, runs)[:, run], dtype=float)
-    given, _, stream, due = (column.reshape(-1, bricks, runs)[..., run] for column in log[1:])
-    issues = np.diff(given, axis=0, prepend=0) > 0
+    issued_count, _, stream, due = (column.reshape(-1, bricks, runs)[..., run] for column in log[1:])
+    issues = np.diff(issued_count, axis=0, prepend=0) > 0
     late = issues & (time > time[-1] / 3)[:, None]
     span = time[-1] * 2 / 3
     rates = [[np.sum(late & (stream == one) & which) / span for one in range(3)] for which in (True, due)]
@@ -609,7 +609,7 @@ class Watch(AbstractLog):
             here = bit_is_set(parts[None], system.placement.part_on(drives[:, None], locations))
             has.append(jnp.sum(here)[None] + jnp.sum(state.drives.planned[2 * brick : 2 * brick + 2])[None])
         next_issue = system.queue.next_issue(tags)
-        return report.elapsed, tags.at_work, jnp.concatenate(has), next_issue, report.completed.number
+        return report.elapsed, tags.outstanding, jnp.concatenate(has), next_issue, report.completed.number
 
 
 @pytest.mark.parametrize("depth", [1, 3, 5])
@@ -628,10 +628,10 @@ def test_bricks_of_two_disks_issue_a_request_as_soon_as_they_may(depth):
     queue = MClock(depth, (1, 3), (40, 0), (inf, 25), (2, 0), coordinators=OneCoordinator())
     bricks = System(drive, Bricks(volumes, 2, 8), Hashing(), SATF(), queue=queue, slots=24)
     scenario = Scenario(bricks, Threads(groups, volume=2**15))
-    elapsed, at_work, has, times, number = execute(scenario, keys([3])[:, 0], 600, Record(log=Watch())).log
-    at_work, has, times = (part.reshape(-1, 2) for part in (at_work, has, times))
-    np.testing.assert_array_equal(at_work, has)
-    assert at_work.min() == 0 and at_work.max() == depth
+    elapsed, outstanding, has, times, number = execute(scenario, keys([3])[:, 0], 600, Record(log=Watch())).log
+    outstanding, has, times = (part.reshape(-1, 2) for part in (outstanding, has, times))
+    np.testing.assert_array_equal(outstanding, has)
+    assert outstanding.min() == 0 and outstanding.max() == depth
     now = np.any(times <= 0, axis=1)
     assert np.all(elapsed[1:][now[:-1]] == 0)
     # with depth 1 the bricks always have a request that no limit holds back

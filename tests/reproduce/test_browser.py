@@ -79,5 +79,5 @@ def test_pages_show_everything_and_use_no_network(out, tab):
     tab.wait_for_function("document.querySelector('#dsptf\\\\.fig5 img')?.naturalWidth > 200")
     assert tab.locator("#dsptf\\.fig5 img").evaluate("img => img.getBoundingClientRect().top < innerHeight")
 
-    assert not [url for url in tab.asked if not url.startswith(("data:", out.as_uri()))]
+    assert not [url for url in tab.requested if not url.startswith(("data:", out.as_uri()))]
     assert not tab.said and not tab.problems

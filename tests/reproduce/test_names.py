@@ -92,7 +92,7 @@ def test_a_character_outside_the_encoding_is_no_error(monkeypatch, tmp_path):
 
 def test_text_of_a_dashboard_is_escaped():
     table = pd.DataFrame({HTML: [HTML]}, index=pd.Index([HTML], name=HTML))
-    shown_text = words.Said(HTML, [HTML], table)
+    shown_text = words.AnswerText(HTML, [HTML], table)
     for page in (words.html(shown_text), words.html(f"{HTML}\n{HTML}"), words.noted([HTML])):
         assert "<script" not in page and "&lt;script" in page
     for fault in (words.impossible(InputError(NAME)), words.broken(ValueError(NAME))):

@@ -10,7 +10,7 @@ import xarray as xr
 
 from storagekit.reproduce.claims import Claim
 from storagekit.reproduce.scorecard import Measurement
-from storagekit.reproduce.summaries import axes, placed, summary
+from storagekit.reproduce.summaries import axes, summary, with_paper
 from storagekit.reproduce.tables import MOST_ROWS, folded, measures, readable
 from storagekit.simulation import interval
 
@@ -95,7 +95,7 @@ def test_the_papers_number_is_at_the_point_of_its_measurement(data):
         measured(claims[0].id, data.throughput, scheme="Hashing", read_share=0.9),
         measured(claims[1].id, data.service_time, 1e-3, scheme="D-SPTF", read_share=0.6),
     ]
-    rows = placed(summary(data), claims, {one.id: one for one in found}, EXHIBIT)
+    rows = with_paper(summary(data), claims, {one.id: one for one in found}, EXHIBIT)
     assert rows["paper"].notna().sum() == 2
     assert row(rows, "throughput", scheme="Hashing", read_share=0.9)["paper"] == "188 IO/s"
     assert row(rows, "service_time", scheme="D-SPTF", read_share=0.6)["paper"] == "5.28 ms"
@@ -107,7 +107,7 @@ def test_without_certainty_the_papers_number_is_not_shown(data):
     right = measured("a", rate, **at)
 
     def row_count(one: Claim, found: Measurement | None, exhibit=EXHIBIT) -> int:
-        table = placed(rows, [one], {one.id: found} if found else {}, exhibit)
+        table = with_paper(rows, [one], {one.id: found} if found else {}, exhibit)
         return int(table["paper"].notna().sum()) if "paper" in table else 0
 
     assert row_count(claim("a", 188), right) == 1
@@ -123,14 +123,14 @@ def test_without_certainty_the_papers_number_is_not_shown(data):
     # a number of a table needs no interval if there is only one such row
     assert row_count(claim("a[x]", 0.26), Measurement("a[x]", 0.25)) == 1
     twice = pd.concat([rows, rows[rows["measure"] == "share"]], ignore_index=True)
-    table = placed(twice, [claim("a[x]", 0.26)], {"a[x]": Measurement("a[x]", 0.25)}, EXHIBIT)
+    table = with_paper(twice, [claim("a[x]", 0.26)], {"a[x]": Measurement("a[x]", 0.25)}, EXHIBIT)
     assert "paper" not in table
 
 
 def test_a_table_has_mean_interval_and_paper_in_readable_units(data):
     one = claim(f"{EXHIBIT}.service", 5.28, "ms")
     found = {one.id: measured(one.id, data.service_time, 1e-3, scheme="D-SPTF", read_share=0.6)}
-    rows = placed(summary(data), [one], found, EXHIBIT)
+    rows = with_paper(summary(data), [one], found, EXHIBIT)
     page = text(folded(rows, ["service_time"], [one], found, EXHIBIT, "table1.summary.csv"))
     assert "Scheme|Fraction of reads|service time, ms|95% interval|paper|" in page
     mean = float(data.service_time.sel(scheme="D-SPTF", read_share=0.6).mean()) * 1e3
@@ -154,7 +154,7 @@ def test_a_long_table_is_shortened_with_a_note_and_keeps_the_papers_points():
     data = xr.Dataset({"held": ("time", values)}, coords={"time": times})
     one = claim(f"{EXHIBIT}.at[2]", 1.5)
     found = {one.id: Measurement(one.id, float(values[1]))}
-    page = text(folded(placed(summary(data), [one], found, EXHIBIT), (), [one], found, EXHIBIT, "x"))
+    page = text(folded(with_paper(summary(data), [one], found, EXHIBIT), (), [one], found, EXHIBIT, "x"))
     lines = [line for line in page.split("||") if line.count("|") == 2]
     assert 20 <= len(lines) <= MOST_ROWS + 2
     assert "Shown: 32 of 500 values of time." in page

@@ -13,7 +13,7 @@ def papers(slots: int, names: str, cells: int = 3) -> list[str]:
     turns, order, begin = Turns(slots), [], Event()
 
     def paper(number: int) -> None:
-        with turns.ask((0, number)):
+        with turns.enter((0, number)):
             begin.wait(10)
             for cell in range(cells):
                 order.append(f"{names[number]}{cell}")
@@ -43,7 +43,7 @@ def test_at_most_as_many_papers_run_as_there_are_places():
     turns, busy, most = Turns(2), [], []
 
     def work(number: int) -> None:
-        with turns.ask((0, number)):
+        with turns.enter((0, number)):
             for _ in range(20):
                 busy.append(number)
                 most.append(len(busy))
@@ -60,12 +60,12 @@ def test_a_stop_ends_every_wait_and_frees_no_place_twice():
 
     def waits() -> str:
         try:
-            with turns.ask((0, 1)):
+            with turns.enter((0, 1)):
                 return "had a turn"
         except RunStopped:
             return "stopped"
 
-    with ThreadPoolExecutor(1) as pool, pytest.raises(RunStopped), turns.ask((0, 0)):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(RunStopped), turns.enter((0, 0)):
         waiting = pool.submit(waits)
         while not turns._waiting:
             pass

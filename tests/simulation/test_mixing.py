@@ -22,16 +22,16 @@ def test_a_stream_passes_over_the_data_in_order_at_its_rate():
     """Addresses rise by a chunk, and begin again after the last chunk of the data; arrivals are regular."""
     data, rate = 40 * CHUNK, 25 * CHUNK
     scenario = mixed_scenario(SYSTEM, USERS, rate=50.0, streams=[ChunkStream(rate, CHUNK)], data=data, requests=3000)
-    asked, gap = scenario.arrivals.requests, np.asarray(scenario.arrivals.gap, float)
-    time, mine = np.concatenate([[0.0], np.cumsum(gap[:-1])]), np.asarray(asked.stream) == 1
+    requests, gap = scenario.arrivals.requests, np.asarray(scenario.arrivals.gap, float)
+    time, mine = np.concatenate([[0.0], np.cumsum(gap[:-1])]), np.asarray(requests.stream) == 1
     assert len(mine) == 3000 and mine.sum() > 500
-    chunk = np.asarray(asked.sector)[mine] * SECTOR // CHUNK
-    assert not np.any(np.asarray(asked.sector)[mine] * SECTOR % CHUNK)
+    chunk = np.asarray(requests.sector)[mine] * SECTOR // CHUNK
+    assert not np.any(np.asarray(requests.sector)[mine] * SECTOR % CHUNK)
     np.testing.assert_array_equal(np.diff(chunk) % 40, np.ones(mine.sum() - 1))
     assert chunk.min() == 0 and chunk.max() == 39
     np.testing.assert_allclose(np.diff(time[mine]), 1 / 25, atol=1e-4)
-    assert np.asarray(asked.read)[mine].all() and np.asarray(asked.asynchronous)[mine].all()
-    assert not np.asarray(asked.asynchronous)[~mine].any()
+    assert np.asarray(requests.read)[mine].all() and np.asarray(requests.asynchronous)[mine].all()
+    assert not np.asarray(requests.asynchronous)[~mine].any()
 
 
 def test_response_times_are_those_of_the_users():
@@ -49,8 +49,8 @@ def test_response_times_are_those_of_the_users():
 def test_classes_of_users_come_before_the_streams():
     users = MixedRequests([USERS, RandomRequests(FixedSize(8192), 1.0)], [3.0, 1.0])
     scenario = mixed_scenario(SYSTEM, users, rate=100.0, streams=[ChunkStream(10 * CHUNK, CHUNK)], requests=2000)
-    asked = scenario.arrivals.requests
-    sectors = {number: set(np.asarray(asked.sectors)[np.asarray(asked.stream) == number]) for number in range(3)}
+    requests = scenario.arrivals.requests
+    sectors = {number: set(np.asarray(requests.sectors)[np.asarray(requests.stream) == number]) for number in range(3)}
     assert sectors == {0: {8}, 1: {16}, 2: {CHUNK // SECTOR}}
 
 

@@ -88,10 +88,12 @@ def test_each_drive_serves_the_accesses_that_the_rules_count(layout, lost):
     """All requests of users and of the rebuild complete, so that the counts are exact."""
     array = system(layout, lost)
     scenario = rebuild_scenario(array, USERS, rate=40.0, rebuild_rate=12 * UNIT * SECTOR, requests=1500, seed=3)
-    seen, asked = measured(scenario), scenario.arrivals.requests
+    seen, requests = measured(scenario), scenario.arrivals.requests
     capacity = int(layout.capacity(DRIVE))
     count = np.zeros(int(array.placement.drives), int)
-    for sector, read, stream in zip(asked.sector.tolist(), asked.read.tolist(), asked.stream.tolist(), strict=True):
+    for sector, read, stream in zip(
+        requests.sector.tolist(), requests.read.tolist(), requests.stream.tolist(), strict=True
+    ):
         assert (sector >= capacity) == (stream == 1)
         drives = restored(layout, lost, sector - capacity) if stream else accessed(layout, lost, sector, read)
         np.add.at(count, drives, 1)
@@ -99,7 +101,7 @@ def test_each_drive_serves_the_accesses_that_the_rules_count(layout, lost):
     np.testing.assert_array_equal(served, count)
     assert served[lost] == 0
     if int(array.placement.drives) > int(layout.drives):
-        assert served[-1] == np.count_nonzero(asked.stream)
+        assert served[-1] == np.count_nonzero(requests.stream)
 
 
 def test_at_light_load_a_degraded_read_is_the_slowest_of_m_accesses():
@@ -122,21 +124,25 @@ def test_at_light_load_a_degraded_read_is_the_slowest_of_m_accesses():
 def test_the_rebuild_keeps_its_rate_and_the_order_of_addresses(chunk):
     array = system(ParityGroups(6, 2, 1, UNIT))
     scenario = rebuild_scenario(array, USERS, rate=30.0, rebuild_rate=1e5, chunk=chunk, requests=2000, seed=1)
-    asked = scenario.arrivals.requests
+    requests = scenario.arrivals.requests
     time = np.concatenate([[0.0], np.cumsum(np.asarray(scenario.arrivals.gap, float)[:-1])])
-    mine = np.asarray(asked.stream) == 1
+    mine = np.asarray(requests.stream) == 1
     sectors = UNIT if chunk is None else int(chunk / SECTOR)
-    assert np.all(asked.sectors[mine] == sectors) and not np.any(asked.read[mine]) and np.all(asked.asynchronous[mine])
+    assert (
+        np.all(requests.sectors[mine] == sectors)
+        and not np.any(requests.read[mine])
+        and np.all(requests.asynchronous[mine])
+    )
     np.testing.assert_allclose(np.diff(time[mine]), sectors * SECTOR / 1e5, rtol=1e-3)
     used = int(array.placement.used(DRIVE)) // sectors * sectors
-    address = asked.sector[mine] - int(array.placement.capacity(DRIVE))
+    address = requests.sector[mine] - int(array.placement.capacity(DRIVE))
     assert np.all(np.diff(address) % used == sectors) and address.min() >= 0 and address.max() + sectors <= used
     seen = measured(scenario)
     assert float(seen.stream_throughput[1]) == pytest.approx(1e5, rel=0.02)
     assert float(seen.stream_rate[0]) == pytest.approx(30.0, rel=0.1)
     other = rebuild_scenario(array, USERS, rate=30.0, rebuild_rate=1e5, chunk=chunk, requests=2000, seed=2)
     theirs = other.arrivals.requests
-    assert theirs.sector[theirs.stream == 1][0] != asked.sector[mine][0]
+    assert theirs.sector[theirs.stream == 1][0] != requests.sector[mine][0]
 
 
 def test_the_rebuild_passes_over_the_spare_space_of_the_lost_drive_and_returns_to_the_first_address():
@@ -191,7 +197,7 @@ def test_a_rebuild_slows_users_and_too_fast_a_rebuild_does_not_keep_its_rate():
 def test_a_rebuild_of_large_drives_has_long_addresses():
     """The array has 8 TB, so that its addresses need 64 bits."""
     array = system(ParityGroups(6, 2, 1, UNIT), drive=LARGE)
-    assert array.wide
+    assert array.long_addresses
     scenario = rebuild_scenario(array, USERS, rate=40.0, rebuild_rate=1e5, requests=1500)
     assert scenario.arrivals.requests.sector.dtype == np.int64
     seen = measured(scenario)

@@ -125,7 +125,9 @@ def test_settings_windows_and_batches_share_random_numbers():
     jax.tree.map(lambda both, one: np.testing.assert_array_equal(both[:, 0], one), batch, first)
 
 
-@pytest.mark.parametrize("arrivals", [lambda asks: ClosedLoop(asks, 4), lambda asks: PoissonArrivals(asks, 50.0)])
+@pytest.mark.parametrize(
+    "arrivals", [lambda requests: ClosedLoop(requests, 4), lambda requests: PoissonArrivals(requests, 50.0)]
+)
 def test_loops_and_streams_accept_volume_requests(arrivals):
     """The runs of a batch have different shares; a layout that is too small for the volumes raises."""
     shares = ((1.0, 0.0, 0.0), (0.0, 0.5, 0.5))

@@ -226,13 +226,13 @@ def test_idle_nodes_claim_a_write_like_a_read(recorded, waits):
     assert run.completions() == pytest.approx({0: 7, 1: 32, 2: 28} if waits else {0: 5, 1: 30, 2: 35}, abs=1e-3)
 
 
-ASKED = 40
+REQUESTS = 40
 
 
 def stream(seed: int, read_share: float, gap: float) -> RecordedArrivals:
     draw = np.random.default_rng(seed)
-    sector = draw.integers(0, 1000, ASKED)
-    return recorded_requests(draw, sector, draw.integers(1, 20, ASKED), read_share, gap)
+    sector = draw.integers(0, 1000, REQUESTS)
+    return recorded_requests(draw, sector, draw.integers(1, 20, REQUESTS), read_share, gap)
 
 
 class Case(NamedTuple):
@@ -319,7 +319,7 @@ def test_every_part_is_written_once_and_enough_before_the_completion(name, which
     system, arrivals = case.system(code, buffer), stream(seed, read_share, gap)
     run = past(Scenario(system, arrivals))
     accesses = assert_replays(run, case, system, arrivals.requests)
-    assert sorted(run.completions()) == list(range(ASKED))
+    assert sorted(run.completions()) == list(range(REQUESTS))
     written = {(one.number, one.drive) for one in accesses if not arrivals.requests.read[one.number]}
     expected = {(number, part) for number in np.flatnonzero(~arrivals.requests.read) for part in range(code[1])}
     assert written <= expected if case.claims else written == expected

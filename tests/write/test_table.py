@@ -16,7 +16,7 @@ from storagekit.dispatch import DSPTF, NearestIdle
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, keys
 from storagekit.engine.record import AccessLog
-from storagekit.engine.run import Runner, _advance, addressed
+from storagekit.engine.run import Runner, _advance, int64_enabled
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import replicate, simulate
@@ -108,7 +108,7 @@ def test_numbers_of_64_bits_are_stored_exactly(batch):
         del number
         return found + jnp.sum(jnp.where(there, rows.number, 0), axis=0, keepdims=True)
 
-    with addressed(True):
+    with int64_enabled(True):
         one, always = jnp.zeros((1, *batch), jnp.int32), jnp.ones((1, *batch), bool)
         table = empty(wide(0), LENGTH, batch)
         for at, number in enumerate(given):

@@ -234,9 +234,9 @@ def _fill(given: _Filling) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _cut(left: _Filling, held: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the level at which the streams in the mask `held` are limited, and the bricks that these streams fill."""
-    asked = left.demand[held].sum(axis=0)
-    full = asked > left.capacity
-    total = np.where(full, left.capacity, asked).sum() + left.already[held].sum()
+    demand = left.demand[held].sum(axis=0)
+    full = demand > left.capacity
+    total = np.where(full, left.capacity, demand).sum() + left.already[held].sum()
     return float(total / left.weights[held].sum()), full
 
 

@@ -133,11 +133,11 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
         draws.seek.shape[-1],
         f"at least {rows * disks}, one for each block",
     )
-    asked = striping.asked(draws.operation >= write_share, draws.selector)
+    accessed = striping.accessed_disks(draws.operation >= write_share, draws.selector)
     shape = (*draws.gap.shape, rows, disks)
     seek, rotation = (part[..., : rows * disks].reshape(shape) for part in (draws.seek, draws.rotation))
     times = disk.times(striping.unit, seek, rotation)
-    return Work(np.where(asked, times, 0).sum(axis=-2), asked.sum(axis=-2).astype(np.float32))
+    return Work(np.where(accessed, times, 0).sum(axis=-2), accessed.sum(axis=-2).astype(np.float32))
 
 
 def most_blocks(stripings: list[Striping]) -> int:

@@ -273,19 +273,19 @@ def _way(paths: Paths, read: Array) -> Path:
 
 def _pass(busy: _Busy, request: RequestStream, path: Path) -> tuple[_Busy, Array]:
     """Return the time for which each server is busy after a request, and the completion time of the request."""
-    asked = request.blocks > 0
-    answers = jnp.where(request.read[..., None], request.blocks, asked)
+    used = request.blocks > 0
+    answers = jnp.where(request.read[..., None], request.blocks, used)
     port, transit = path.port[..., None], path.transit
     start = jnp.maximum(busy.disk, busy.sending[..., None] + path.offset)
     done = start + request.work
     ready = jnp.where(request.read[..., None], start + request.work / jnp.maximum(request.blocks, 1), done)
     sent = jnp.maximum(done + port, jnp.maximum(busy.port, ready) + answers * port)
-    first = jnp.min(jnp.where(asked, ready + port, jnp.inf), axis=-1) + transit
-    last = jnp.max(jnp.where(asked, sent, -jnp.inf), axis=-1) + transit
+    first = jnp.min(jnp.where(used, ready + port, jnp.inf), axis=-1) + transit
+    last = jnp.max(jnp.where(used, sent, -jnp.inf), axis=-1) + transit
     received = jnp.maximum(busy.receiving, first) + jnp.sum(answers, axis=-1) * path.receive
     after = _Busy(
-        disk=jnp.where(asked, done, busy.disk),
-        port=jnp.where(asked, sent, busy.port),
+        disk=jnp.where(used, done, busy.disk),
+        port=jnp.where(used, sent, busy.port),
         sending=busy.sending + path.out,
         receiving=received,
     )

@@ -176,7 +176,7 @@ class Striping:
             return float(self.rows)
         return self.accesses(write_share) / self.disks
 
-    def asked(self, read: NDArray, selector: NDArray) -> Bool[np.ndarray, "*request row disk"]:
+    def accessed_disks(self, read: NDArray, selector: NDArray) -> Bool[np.ndarray, "*request row disk"]:
         """Return a mask of the disks that serve a block of each row of a request.
 
         Parameters

@@ -11,10 +11,10 @@ from storagekit.charts.live.controls import Control as Control
 from storagekit.charts.live.controls import Slider as Slider
 from storagekit.charts.live.controls import StepsControl as StepsControl
 from storagekit.charts.live.dashboard import Dashboard as Dashboard
+from storagekit.charts.live.dashboard import DashboardContent as DashboardContent
 from storagekit.charts.live.dashboard import FilledDashboard as FilledDashboard
-from storagekit.charts.live.dashboard import Shown as Shown
 from storagekit.charts.live.dashboard import Template as Template
 from storagekit.charts.live.exported import export as export
 from storagekit.charts.live.kernel import live as live
 from storagekit.charts.live.offline import offline as offline
-from storagekit.charts.live.words import Said as Said
+from storagekit.charts.live.words import AnswerText as AnswerText

@@ -25,7 +25,7 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Shown:
+class DashboardContent:
     """The content of a dashboard at given values of its controls.
 
     Parameters
@@ -64,7 +64,7 @@ class Dashboard:
         The controls by the argument names of `answer`, in the order of display. A widget of ipywidgets is possible too,
         except in an exported page.
     words : callable
-        Function that returns an answer as text, with the headline first, or as `Said`; by default the text is the
+        Function that returns an answer as text, with the headline first, or as `AnswerText`; by default the text is the
         printed form of the answer.
     waiting : str
         Text that is shown until the first answer is computed, by default none. If it is given, the dashboard is shown
@@ -101,7 +101,7 @@ class Dashboard:
             controls[name] = control.beginning(value)
         return replace(self, controls=controls)
 
-    def shown(self, values: Mapping[str, Any]) -> Shown:
+    def shown(self, values: Mapping[str, Any]) -> DashboardContent:
         """Return the content at given values of the controls. Nothing is printed; warnings become notes in the text."""
         with warnings.catch_warnings(record=True) as noted, redirect_stderr(io.StringIO()):
             warnings.simplefilter("default")
@@ -113,10 +113,10 @@ class Dashboard:
                     drawn = self.draw(answer)
                     spec, data = drawn if isinstance(drawn, FilledDashboard) else taken_apart(drawn)
             except InputError as fault:
-                return Shown(wording.impossible(fault), None, {}, possible=False)
+                return DashboardContent(wording.impossible(fault), None, {}, possible=False)
             except Exception as fault:  # any other error is shown on the page, not in the server's log
-                return Shown(wording.broken(fault), None, {}, possible=False)
-        return Shown(said + wording.noted(sorted({str(one.message) for one in noted})), spec, data)
+                return DashboardContent(wording.broken(fault), None, {}, possible=False)
+        return DashboardContent(said + wording.noted(sorted({str(one.message) for one in noted})), spec, data)
 
 
 class FilledDashboard(NamedTuple):

@@ -16,7 +16,7 @@ import vl_convert
 from tqdm import tqdm
 
 from storagekit.charts.live.controls import ChoiceControl, Control
-from storagekit.charts.live.dashboard import Dashboard, Shown
+from storagekit.charts.live.dashboard import Dashboard, DashboardContent
 from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, optional, validate
@@ -65,8 +65,8 @@ def export(
         If there are more than `MOST` answers, or if the class of a control is not from `storagekit.charts`.
     """
     path, kept = Path(path), _controls(dashboard)
-    asked = _asked(dashboard, kept)
-    facts = json.dumps({"controls": [_facts(one) for one in kept.values()]} | asked, separators=(",", ":"))
+    answers = _answers(dashboard, kept)
+    facts = json.dumps({"controls": [_facts(one) for one in kept.values()]} | answers, separators=(",", ":"))
     packed = base64.b64encode(gzip.compress(facts.encode(), 6, mtime=0)).decode()
     parts = {
         "title": escape(title),
@@ -74,7 +74,9 @@ def export(
         "style": _STYLE.read_text(encoding="utf-8"),
         "answers": packed,
         "script": _script_element(path, script),
-        "made": escape(f"storagekit {_version()}; {len(asked['points']):,} results, computed when this file was made"),
+        "made": escape(
+            f"storagekit {_version()}; {len(answers['points']):,} results, computed when this file was made"
+        ),
     }
     page = _PAGE.read_text(encoding="utf-8")
     for name, part in parts.items():
@@ -108,7 +110,7 @@ def _controls(dashboard: Dashboard) -> dict[str, Control]:
     return kept
 
 
-def _asked(dashboard: Dashboard, controls: dict[str, Control]) -> dict[str, Any]:
+def _answers(dashboard: Dashboard, controls: dict[str, Control]) -> dict[str, Any]:
     """Return the answers in order; the last control varies fastest.
 
     An answer consists of its text, the index of its chart among the different charts (-1 for none), and its rows.
@@ -127,7 +129,7 @@ def _asked(dashboard: Dashboard, controls: dict[str, Control]) -> dict[str, Any]
     return {"specs": specs, "points": found}
 
 
-def _point(shown: Shown, specs: list[dict[str, Any]]) -> list[Any]:
+def _point(shown: DashboardContent, specs: list[dict[str, Any]]) -> list[Any]:
     if shown.spec is None:
         return [shown.said, -1, {}]
     if shown.spec not in specs:

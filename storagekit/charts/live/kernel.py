@@ -10,7 +10,7 @@ import altair as alt
 
 from storagekit.charts.live import words as wording
 from storagekit.charts.live.controls import Control
-from storagekit.charts.live.dashboard import Dashboard, Shown
+from storagekit.charts.live.dashboard import Dashboard, DashboardContent
 from storagekit.core.errors import InputError
 from storagekit.core.optional_packages import require_extra
 from storagekit.core.validation import shown
@@ -125,7 +125,7 @@ class Answering:
         self.answers += 1
         self.state.value = _QUIET.format(f"computed in {_time(perf_counter() - begin)}")
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: DashboardContent) -> None:
         self.said.value = shown.said
         with self.drawing.hold_sync():
             self.drawing.faded = not shown.possible

@@ -11,7 +11,7 @@ from storagekit.core.validation import instance_of, several, text, validate_fiel
 
 
 @dataclass(frozen=True)
-class Said:
+class AnswerText:
     """An answer in words.
 
     Parameters
@@ -51,7 +51,9 @@ def html(said: Any) -> str:
     if own is not None:
         return own()
     first, _, rest = str(said).partition("\n")
-    return Said(first)._repr_html_() + (f'<pre style="font-size: 85%">{escape(rest)}</pre>' if rest.strip() else "")
+    return AnswerText(first)._repr_html_() + (
+        f'<pre style="font-size: 85%">{escape(rest)}</pre>' if rest.strip() else ""
+    )
 
 
 def impossible(fault: Exception) -> str:

@@ -16,7 +16,7 @@ def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> FilledDashbo
     (requests a second), low and high (ms).
     """
     named = [{**row, "named": str(row["agents"])} for row in rows]
-    return FilledDashboard(_CHART.spec, {"bands": named, "asked": [{"rate": rate}]})
+    return FilledDashboard(_CHART.spec, {"bands": named, "load": [{"rate": rate}]})
 
 
 def _drawing() -> alt.TopLevelMixin:
@@ -29,11 +29,11 @@ def _drawing() -> alt.TopLevelMixin:
         "named:N", title="Agents per request", sort=sort, scale=shades, legend=alt.Legend(symbolOpacity=1)
     )
     bands = alt.Chart(alt.NamedData(name="bands")).encode(x, y, color=colour)
-    asked = alt.Chart(alt.NamedData(name="asked")).encode(x)
+    load_line = alt.Chart(alt.NamedData(name="load")).encode(x)
     drawn = alt.layer(
         bands.mark_area(opacity=0.22).encode(y2="high:Q"),
         bands.mark_line(strokeWidth=2),
-        asked.mark_rule(strokeDash=[4, 3], strokeWidth=1.5),
+        load_line.mark_rule(strokeDash=[4, 3], strokeWidth=1.5),
     )
     return finished(
         drawn.properties(width=WIDTH, height=280),

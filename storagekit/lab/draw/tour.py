@@ -174,12 +174,12 @@ def _over(name: str) -> alt.Chart:
 
 
 def _turning(name: str) -> alt.Chart:
-    """Return the layer of the rows `name`, placed by `radius` and `angle` on the platter, which turns anticlockwise."""
+    """Return the layer of the rows `name`, positioned by `radius` and `angle` on the platter, which turns anticlockwise."""
     angle = f"2 * PI * (datum.angle - {_TURNED})"
     return _over(name).transform_calculate(x=f"datum.radius * cos({angle})", y=f"-datum.radius * sin({angle})")
 
 
-def _place(x: str = "x:Q", y: str = "y:Q") -> dict[str, Any]:
+def _position(x: str = "x:Q", y: str = "y:Q") -> dict[str, Any]:
     return {
         "x": alt.X(x, scale=alt.Scale(domain=ACROSS, nice=False), axis=None),
         "y": alt.Y(y, scale=alt.Scale(domain=DOWN, nice=False), axis=None),
@@ -190,8 +190,8 @@ def _ring(chart: alt.Chart, **look: Any) -> alt.Chart:
     """Return a layer with a circle around the spindle for each row, at the row's `radius`."""
     across = f"pow(2 * {RADIUS} * datum.radius, 2)"
     size = alt.Size("across:Q", scale=None, legend=None)
-    placed = chart.transform_calculate(across=across, x="0", y="0")
-    return placed.mark_point(shape="circle", opacity=1, **look).encode(**_place(), size=size)
+    positioned = chart.transform_calculate(across=across, x="0", y="0")
+    return positioned.mark_point(shape="circle", opacity=1, **look).encode(**_position(), size=size)
 
 
 def _platter() -> Iterable[alt.Chart]:
@@ -199,24 +199,24 @@ def _platter() -> Iterable[alt.Chart]:
     yield _ring(_over("rings")).encode(fill=fill, stroke=alt.Stroke("stroke:N", scale=None, legend=None))
     yield _ring(_over("zones").transform_filter("datum.radius < 1"), filled=False, stroke="#ced4da", strokeWidth=0.7)
     index = _turning("index").mark_line(stroke="#868e96", strokeDash=[3, 3], strokeWidth=1)
-    yield index.encode(**_place(), order="order:O")
+    yield index.encode(**_position(), order="order:O")
 
 
 def _data() -> Iterable[alt.Chart]:
     line = _turning("replicas").mark_line(strokeWidth=7, strokeCap="butt")
     stroke = alt.Stroke("colour:N", scale=None, legend=None)
-    yield line.encode(**_place(), order="order:O", detail="replica:N", stroke=stroke)
+    yield line.encode(**_position(), order="order:O", detail="replica:N", stroke=stroke)
     first = _over("replicas").transform_filter("datum.order == 0")
     inside = first.transform_calculate(radius="datum.radius - 0.085")
     angle = f"2 * PI * (datum.angle - {_TURNED})"
-    placed = inside.transform_calculate(x=f"datum.radius * cos({angle})", y=f"-datum.radius * sin({angle})")
+    positioned = inside.transform_calculate(x=f"datum.radius * cos({angle})", y=f"-datum.radius * sin({angle})")
     colour = alt.Color("colour:N", scale=None, legend=None)
-    yield placed.mark_text(fontSize=11, fontWeight="bold").encode(**_place(), text="replica:N", color=colour)
+    yield positioned.mark_text(fontSize=11, fontWeight="bold").encode(**_position(), text="replica:N", color=colour)
 
 
 def _way() -> alt.Chart:
     line = _turning("trail").transform_filter(f"datum.at <= {_NOW}").mark_line(strokeWidth=2, opacity=0.75)
-    return line.encode(**_place(), order="at:Q", color=alt.Color("part:N", scale=_colours(), legend=None))
+    return line.encode(**_position(), order="at:Q", color=alt.Color("part:N", scale=_colours(), legend=None))
 
 
 def _moving_arm() -> Iterable[alt.Chart]:
@@ -224,11 +224,11 @@ def _moving_arm() -> Iterable[alt.Chart]:
     head = "datum.left + (datum.there - datum.left) * datum.share * datum.share * (3 - 2 * datum.share)"
     base = _over("arm").transform_calculate(share=share, px=str(PIVOT[0]), py=str(PIVOT[1]), y="0")
     base = base.transform_calculate(x=head)
-    pivot = _place("px:Q", "py:Q")
+    pivot = _position("px:Q", "py:Q")
     arm = base.mark_rule(strokeWidth=9, stroke="#5c636a", opacity=0.55, strokeCap="round")
     yield arm.encode(**pivot, x2="x:Q", y2="y:Q")
     yield base.mark_point(shape="circle", size=600, filled=True, fill="#5c636a", opacity=1).encode(**pivot)
-    yield base.mark_point(shape="circle", size=70, filled=True, fill="black", opacity=1).encode(**_place())
+    yield base.mark_point(shape="circle", size=70, filled=True, fill="black", opacity=1).encode(**_position())
 
 
 def _said() -> alt.Chart:
@@ -237,7 +237,7 @@ def _said() -> alt.Chart:
     words = current.transform_calculate(
         words=f"format({_NOW}, '.2f') + ' ms: ' + datum.part", x=str(ACROSS[0]), y=str(DOWN[0] + 0.04)
     )
-    return words.mark_text(align="left", fontSize=13, fontWeight="bold").encode(**_place(), text="words:N")
+    return words.mark_text(align="left", fontSize=13, fontWeight="bold").encode(**_position(), text="words:N")
 
 
 def _colours() -> alt.Scale:

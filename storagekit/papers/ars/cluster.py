@@ -163,7 +163,7 @@ def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]
 @cache
 def _reaches(on: Segments) -> tuple[int, ...]:
     """Return, for each node, the number of sectors from the start of a disk to the end of the data on that disk."""
-    bound = on.on(drives(on))
+    bound = on.for_drive(drives(on))
     table = laid_out(bound.nodes, bound.volumes, bound.wraps, bound.spread)
     sizes = np.repeat([volume.part for volume in on.volumes], [volume.segments for volume in on.volumes])
     drive: Any = np.minimum(table[::3], int(bound.drives) - 1)
@@ -203,14 +203,14 @@ FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
 COMPARED = (*FOUR, CENTRAL_HEADS)
 
 
-def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispatch]:
+def protocols_on(on: Segments, rows: Sequence[Row]) -> dict[str, AbstractDispatch]:
     """Return the dispatchers of the selected protocols by name.
 
     Parameters
     ----------
     on : Segments
         The layout.
-    asked : sequence
+    rows : sequence
         Names of `PROTOCOLS`, and pairs of a name and a dispatcher of your own.
 
     Raises
@@ -218,7 +218,7 @@ def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispat
     InputError
         If a name is unknown or given twice.
     """
-    names, own = chosen(asked, PROTOCOLS, "protocol")
+    names, own = chosen(rows, PROTOCOLS, "protocol")
     return {name: own[name] if name in own else PROTOCOLS[name](on) for name in names}
 
 

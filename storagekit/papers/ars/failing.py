@@ -185,18 +185,18 @@ def extra(
     Returns
     -------
     Dataset
-        Variables over `extra`, `seed` and `number`. `asked`: number of nodes that a read is sent to. `response`:
+        Variables over `extra`, `seed` and `number`. `targets`: number of nodes that a read is sent to. `response`:
         response time, seconds. Each value is a mean over fifty consecutive requests. `number` is the middle of the
         numbers of these requests.
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
-    runs = [_asking(most, seeds_used, chunks) for most in extras]
+    runs = [_batch_means(most, seeds_used, chunks) for most in extras]
     length = min(one.shape[1] for run in runs for one in run)
     nodes, response = (np.stack([one[:, :length] for one in found]) for found in zip(*runs, strict=True))
     dims = ("extra", "seed", "number")
     data = xr.Dataset(
         {
-            "asked": (dims, nodes, {"units": "1", "long_name": "number of nodes that a read is sent to initially"}),
+            "targets": (dims, nodes, {"units": "1", "long_name": "number of nodes that a read is sent to initially"}),
             "response": (dims, response, {"units": "s", "long_name": "mean response time"}),
         },
         coords={"extra": list(extras), "seed": seeds_used, "number": (np.arange(length) + 0.5) * BATCH},
@@ -215,7 +215,7 @@ def _away(most: int) -> Scenario:
     return cluster(dispatch, synthetic("erasure-coded", load=LOAD), faults=away, write=AllCopies())
 
 
-def _asking(
+def _batch_means(
     most: int, seeds: Sequence[int], chunks: int
 ) -> tuple[Float[np.ndarray, "seed batch"], Float[np.ndarray, "seed batch"]]:
     """Return the number of nodes that a read is sent to, and the response times, with up to `most` additional nodes.
@@ -226,17 +226,17 @@ def _asking(
     merged, key = stack([_away(most)], seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=SentAndCompletedLog())).advance(chunks)[1])
     # Requests enter in the order of their numbers.
-    asked = [nodes[nodes != NO_REQUEST] for nodes in kept.nodes.T]
-    taken = [np.full(len(nodes), np.nan) for nodes in asked]
+    targets = [nodes[nodes != NO_REQUEST] for nodes in kept.nodes.T]
+    taken = [np.full(len(nodes), np.nan) for nodes in targets]
     for run, its in enumerate(taken):
         left = kept.completed[:, run] != NO_REQUEST
         its[kept.completed[left, run]] = kept.response[left, run]
     until = min(int(np.argmax(np.isnan([*its, np.nan]))) for its in taken) // BATCH * BATCH
-    nodes, response = (np.stack([one[:until] for one in runs]) for runs in (asked, taken))
+    nodes, response = (np.stack([one[:until] for one in runs]) for runs in (targets, taken))
     return tuple(one.reshape(len(seeds), -1, BATCH).mean(axis=-1) for one in (nodes, response))
 
 
-def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -> list[Measurement]:
+def failing_findings(read: xr.Dataset, written: xr.Dataset, extra_nodes: xr.Dataset) -> list[Measurement]:
     """Return the findings on reads from m of n nodes, commits at m nodes, and additional nodes (sections 4.3 to 4.5).
 
     Parameters
@@ -245,7 +245,7 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
         Result of `reads`.
     written : Dataset
         Result of `writes`.
-    asked : Dataset
+    extra_nodes : Dataset
         Result of `extra`.
 
     Returns
@@ -283,24 +283,24 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
                 "the write completes."
             ),
         ),
-        _extra_finding(asked),
+        _extra_finding(extra_nodes),
     ]
 
 
-def _extra_finding(asked: xr.Dataset) -> Measurement:
+def _extra_finding(extra_nodes: xr.Dataset) -> Measurement:
     """Return the finding on additional nodes during an outage.
 
     The claim holds if reads are sent to more nodes during the outage than before it, and to more nodes than after it.
     Both differences are paired by seed, and must be above 0 with 95% confidence.
     """
-    begins, ends = asked.attrs["away"]
-    most = asked.asked.sel(extra=asked.extra.values[-1])
+    begins, ends = extra_nodes.attrs["away"]
+    most = extra_nodes.targets.sel(extra=extra_nodes.extra.values[-1])
     before, during, after = (
         most.sel(number=slice(*part)).mean("number")
         for part in ((0, begins), (begins + SETTLES, ends), (ends + SETTLES, None))
     )
     differ = interval(xr.Dataset({"rise": during - before, "fall": during - after}))
-    slow = asked.response.sel(number=slice(begins + SETTLES, ends)).mean(["number", "seed"])
+    slow = extra_nodes.response.sel(number=slice(begins + SETTLES, ends)).mean(["number", "seed"])
     return Measurement(
         "ars.algorithm.extra_e",
         bool(differ.rise.sel(statistic="low") > 0) and bool(differ.fall.sel(statistic="low") > 0),
@@ -310,7 +310,7 @@ def _extra_finding(asked: xr.Dataset) -> Measurement:
             f"{float(before.mean()):.2f} nodes before a node fails, to {float(during.mean()):.2f} nodes while the "
             f"node is down, and to {float(after.mean()):.2f} nodes after the node returns. The number of nodes rises "
             f"by {_range(differ.rise)} when the node fails, and falls by {_range(differ.fall)} when it returns (95% "
-            f"intervals over {asked.sizes['seed']} runs). The first {SETTLES} requests after the failure and after "
+            f"intervals over {extra_nodes.sizes['seed']} runs). The first {SETTLES} requests after the failure and after "
             f"the return are not counted. During the outage, a read takes {float(slow.isel(extra=0)):.2f} s without "
             f"additional nodes, and {float(slow.isel(extra=-1)):.3f} s with additional nodes."
         ),

@@ -90,7 +90,7 @@ def equal(
         for shared in VIEWS.values()
         for window in windows
     ]
-    found = [_placed(*run) for run in watched(scenarios, seeds_used, chunks)]
+    found = [_with_node(*run) for run in watched(scenarios, seeds_used, chunks)]
     # Requests that do not complete in the run are not counted, so the count ends before any of these requests is sent.
     ends = [float(answers.at[-1] - answers.response.max()) for _, answers in found]
     moments = np.arange(min(ends) / 2, min(ends), LOOK)
@@ -118,7 +118,7 @@ def equal(
     return data.assign_attrs(made | facts, paper="ars", exhibit="ars.equal")
 
 
-def _placed(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
+def _with_node(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
     """Return the node of each completed request (-1 if the log has no access of the request), and the completions."""
     node = np.full(max(accesses.number.max(), answers.number.max()) + 1, -1)
     node[accesses.number] = accesses.node

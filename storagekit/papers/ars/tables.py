@@ -43,7 +43,7 @@ def table1() -> xr.Dataset:
     said = SAID | {"seek": SAID_SEEK}
     units = {"capacity": "B", "rpm": "1/min", "seek": "s"}
     variables = {name: (("kind", "node"), [said[name], ours[name]], {"units": units[name]}) for name in ours}
-    measured = layout().on(drives(layout())).nodes
+    measured = layout().for_drive(drives(layout())).nodes
     data = xr.Dataset(
         variables
         | {
@@ -91,7 +91,7 @@ def table2() -> xr.Dataset:
 
 def _on(name: str) -> list[list[float]]:
     """Return, for each volume and node, the fraction of the segments that have a copy or fragment on the node."""
-    volumes = layout(name).on(drives(layout(name)))
+    volumes = layout(name).for_drive(drives(layout(name)))
     first = [*accumulate(volumes.brick_sizes, initial=0)]
     # Node of the first drive of each part of each segment. A part that does not exist is beyond all drives.
     where = (

@@ -78,7 +78,7 @@ def what_if(
         "mean_response": (waits[late].sum("window") / completed[late].sum("window")).assign_attrs(found.response.attrs),
         "throughput": (completed[late].mean("window") / len(SEEDS)).assign_attrs(found.rate.attrs),
     })  # fmt: skip
-    return data.assign_attrs(found.attrs, exhibit="ars.what_if", asked=rate)
+    return data.assign_attrs(found.attrs, exhibit="ars.what_if", arrival_rate=rate)
 
 
 def _scenario(protocol: str, speeds: tuple[float, ...], needed: int, rate: float, window: float) -> Scenario:

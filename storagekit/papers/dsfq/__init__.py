@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from storagekit.core.lazy_loading import loader
 from storagekit.papers.dsfq.bricks import DEPTH as DEPTH
-from storagekit.papers.dsfq.bricks import Asking as Asking
 from storagekit.papers.dsfq.bricks import ShareEffort as ShareEffort
+from storagekit.papers.dsfq.bricks import StreamThreads as StreamThreads
 from storagekit.papers.dsfq.bricks import effort as effort
 from storagekit.papers.dsfq.bricks import shared_bricks as shared_bricks
 from storagekit.papers.dsfq.bricks import shared_servers as shared_servers

@@ -90,7 +90,7 @@ def effort(profile: str, first_seed: int = 0) -> ShareEffort:
 
 
 @dataclass(frozen=True)
-class Asking:
+class StreamThreads:
     """Threads of one stream whose volumes are on the same bricks.
 
     Parameters
@@ -126,7 +126,7 @@ def postmark(size: AbstractSize | None = None, read_share: float = READ_SHARE) -
 
 
 def shared_bricks(
-    asking: Sequence[Asking],
+    groups: Sequence[StreamThreads],
     *,
     weights: Sequence[ArrayLike],
     delay: AbstractDelay | None = None,
@@ -140,7 +140,7 @@ def shared_bricks(
 
     Parameters
     ----------
-    asking : sequence of Asking
+    groups : sequence of Asking
         The threads and their bricks.
     weights : sequence of float
         Weight of each stream in the fair queue.
@@ -169,17 +169,17 @@ def shared_bricks(
         If the volumes do not fit, or are striped over different sets of bricks.
     """
     fair = FairQueue(depth, weights, delay, coordinators=coordinators) if queue is None else queue
-    bricks, volumes = _spread(asking)
+    bricks, volumes = _spread(groups)
     # Add one volume that no thread uses, because the last row of a brick stays free.
     placement = Bricks(Volumes(PART, [*bricks, (0,)], UNIT), DISKS, UNIT)
     system = System(
-        load_drive(DRIVE), placement, Hashing(), FCFS() if inside is None else inside, queue=fair, slots=_slots(asking)
+        load_drive(DRIVE), placement, Hashing(), FCFS() if inside is None else inside, queue=fair, slots=_slots(groups)
     )
-    return Scenario(system, _threads(asking, volumes, requests))
+    return Scenario(system, _threads(groups, volumes, requests))
 
 
 def shared_servers(
-    asking: Sequence[Asking],
+    groups: Sequence[StreamThreads],
     rates: Sequence[float],
     *,
     weights: Sequence[ArrayLike],
@@ -194,7 +194,7 @@ def shared_servers(
 
     Parameters
     ----------
-    asking : sequence of Asking
+    groups : sequence of Asking
         The threads and their bricks.
     rates : sequence of float
         Throughput of each brick, bytes a second. The first brick is the fastest.
@@ -224,7 +224,7 @@ def shared_servers(
             f"The first brick has {rates[0]:g} bytes/s, but another brick is faster, with {max(rates):g} bytes/s. "
             "Give the fastest brick first."
         )
-    bricks, volumes = _spread(asking)
+    bricks, volumes = _spread(groups)
     slower = [Slowdown(brick, rate / rates[0]) for brick, rate in enumerate(rates) if rate < rates[0]]
     system = System(
         RateServer(rates[0] / SECTOR, capacity=2**28),
@@ -233,41 +233,41 @@ def shared_servers(
         FCFS(),
         queue=FairQueue(depth, weights, delay, coordinators=coordinators),
         faults=FaultSchedule(*slower),
-        slots=_slots(asking),
+        slots=_slots(groups),
     )
-    return Scenario(system, _threads(asking, volumes, requests))
+    return Scenario(system, _threads(groups, volumes, requests))
 
 
-def _slots(asking: Sequence[Asking]) -> int:
-    return 8 * math.ceil(sum(group.most for group in asking) / 8)
+def _slots(groups: Sequence[StreamThreads]) -> int:
+    return 8 * math.ceil(sum(group.most for group in groups) / 8)
 
 
-def _threads(asking: Sequence[Asking], volumes: Sequence[list[int]], requests: RandomRequests | None) -> Threads:
-    asks = postmark() if requests is None else requests
-    groups = [
-        Group(asks, group.threads, stream=group.stream, volumes=numbers, most=group.most)
-        for group, numbers in zip(asking, volumes, strict=True)
+def _threads(groups: Sequence[StreamThreads], volumes: Sequence[list[int]], requests: RandomRequests | None) -> Threads:
+    drawn = postmark() if requests is None else requests
+    threads = [
+        Group(drawn, group.threads, stream=group.stream, volumes=numbers, most=group.most)
+        for group, numbers in zip(groups, volumes, strict=True)
     ]
-    return Threads(groups, volume=PART * DISKS)
+    return Threads(threads, volume=PART * DISKS)
 
 
-def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[int]]]:
+def _spread(groups: Sequence[StreamThreads]) -> tuple[list[tuple[int, ...]], list[list[int]]]:
     """Return the bricks of each volume, and the numbers of the volumes of the threads of each group.
 
     Volumes fill all bricks, and threads use volumes that are spread evenly over the capacity of each brick. Volumes are
     laid out in rows, and a row takes the same capacity of each brick. A row has one volume on each brick. If volumes
     are striped over k bricks, some rows have k striped volumes on these bricks, instead of one volume on each of them.
     """
-    count = 1 + max(max(group.bricks) for group in asking)
-    striped = {group.bricks for group in asking if len(group.bricks) > 1}
+    count = 1 + max(max(group.bricks) for group in groups)
+    striped = {group.bricks for group in groups if len(group.bricks) > 1}
     if len(striped) > 1:
         raise InputError(
             f"Volumes are striped over different sets of bricks: {' and '.join(map(str, sorted(striped)))}. Give "
             "only one set."
         )
     over = next(iter(striped), ())
-    whole = {brick: sum(group.most for group in asking if group.bricks == (brick,)) for brick in range(count)}
-    rows_over = math.ceil(sum(group.most for group in asking if group.bricks == over) / len(over)) if over else 0
+    whole = {brick: sum(group.most for group in groups if group.bricks == (brick,)) for brick in range(count)}
+    rows_over = math.ceil(sum(group.most for group in groups if group.bricks == over) / len(over)) if over else 0
     taken = {row * ROWS // rows_over for row in range(rows_over)}
     rows, numbers = [], {}
     for row in range(ROWS):
@@ -281,7 +281,7 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
     }
     rows_of[over] = numbers.get(over, [])
     volumes = []
-    for group in asking:
+    for group in groups:
         volumes.append(rows_of[group.bricks][: group.most])
         rows_of[group.bricks] = rows_of[group.bricks][group.most :]
     return rows, volumes

@@ -10,7 +10,7 @@ from storagekit.core.batching import real
 from storagekit.core.provenance import made_by
 from storagekit.papers.dsfq.sharing import MINIMUM, A, B
 from storagekit.papers.measurement import Measurement
-from storagekit.queue import AbstractCoordinators, Hybrid, InTurn, OneCoordinator, account, ledger, prices
+from storagekit.queue import AbstractCoordinators, Hybrid, InTurn, OneCoordinator, account, empty_ledger, prices
 from storagekit.workload import empty_request
 
 # The brick of each request in figures 5 and 7, reconstructed from the delays at A in the text. Requests cost 1.
@@ -100,12 +100,12 @@ def _cap(minimum: float) -> float:
 
 def _sent(coordinators: AbstractCoordinators, stream: Sequence[int]) -> tuple[list[int], list[int]]:
     bricks = max(stream) + 1
-    book, turn, always = ledger(coordinators.most, bricks, ()), coordinators.init(1, ()), jnp.ones(1, bool)
+    ledger, state, always = empty_ledger(coordinators.most, bricks, ()), coordinators.init(1, ()), jnp.ones(1, bool)
     delays, who = [], []
     for brick in stream:
-        chosen, turn = coordinators.choose(turn, empty_request(()), always, bricks)
-        there = jnp.arange(bricks) == brick
-        book, elsewhere = account(book, chosen, jnp.ones(bricks, jnp.uint32), there)
-        delays.append(int(elsewhere[brick]))
+        chosen, state = coordinators.choose(state, empty_request(()), always, bricks)
+        receives = jnp.arange(bricks) == brick
+        ledger, service_elsewhere = account(ledger, chosen, jnp.ones(bricks, jnp.uint32), receives)
+        delays.append(int(service_elsewhere[brick]))
         who.append(int(chosen[0]))
     return delays, who

@@ -11,7 +11,15 @@ from jaxtyping import Float, Int
 from storagekit.analytic.fairness import printed, repaired, worst_interval
 from storagekit.engine import NO_REQUEST, keys
 from storagekit.papers.dsfq.drawing import changed, constructed
-from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
+from storagekit.papers.dsfq.measuring import (
+    PAIRS,
+    backlogged,
+    observed_requests,
+    share,
+    total_bound,
+    total_service,
+    unfairness,
+)
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, Settings, total
 from storagekit.papers.dsfq.theorems import all_runs, made
@@ -80,9 +88,9 @@ def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
     sent = (log.sent.stream != NO_REQUEST).cumsum(axis=0)
     for look in reversed(LOOKS):
         until = first(log, look)
-        taken = total_service(settings, asked(until), unfairness(until, settings.weights), printed)
+        taken = total_service(settings, observed_requests(until), unfairness(until, settings.weights), printed)
         found = np.where(taken > 1, sent[look - 1], found)
-    whole = total_service(settings, asked(log), unfairness(log, settings.weights), printed)
+    whole = total_service(settings, observed_requests(log), unfairness(log, settings.weights), printed)
     return np.where(whole > 1, found, NEVER)
 
 
@@ -112,7 +120,7 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     until = (broken or looks[-1:])[0]
     of_bound = _shares(settings, until, printed)
     pair, brick = np.unravel_index(of_bound.argmax(), of_bound.shape)
-    run = asked(until)
+    run = observed_requests(until)
     interpretations = [
         float(total_bound(settings, run, interpretation)[pair, brick, 0]) for interpretation in (printed, repaired)
     ]
@@ -155,6 +163,6 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
 
 
 def _shares(settings: Settings, log: Watched, interpretation) -> Float[np.ndarray, "pair brick"]:
-    return share(unfairness(log, settings.weights).everywhere, total_bound(settings, asked(log), interpretation))[
-        ..., 0
-    ]
+    return share(
+        unfairness(log, settings.weights).everywhere, total_bound(settings, observed_requests(log), interpretation)
+    )[..., 0]

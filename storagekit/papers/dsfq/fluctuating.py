@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.engine import Scenario
-from storagekit.papers.dsfq.bricks import DEPTH, NAMES, QUICK, Asking, ShareEffort, shared_bricks
+from storagekit.papers.dsfq.bricks import DEPTH, NAMES, QUICK, ShareEffort, StreamThreads, shared_bricks
 from storagekit.papers.dsfq.sharing import EQUAL, MINIMUM
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.queue import AbstractDelay, Hybrid, Unlimited
@@ -105,9 +105,13 @@ def _turns(effort: ShareEffort, threads: Sequence[int], depths: Sequence[int]) -
 
     def build(threads: int, depth: int) -> Scenario:
         most = max(THREADS)
-        asking = [Asking(F, (A,), threads, most), Asking(G, (A,), threads, most), Asking(G, (B,), ON_B, ON_B)]
-        asking.append(Asking(H, (B,), OnOff(ON_B, TURN, TURN), ON_B))
-        return shared_bricks(asking, weights=(1, 1, 1), depth=depth)
+        groups = [
+            StreamThreads(F, (A,), threads, most),
+            StreamThreads(G, (A,), threads, most),
+            StreamThreads(G, (B,), ON_B, ON_B),
+        ]
+        groups.append(StreamThreads(H, (B,), OnOff(ON_B, TURN, TURN), ON_B))
+        return shared_bricks(groups, weights=(1, 1, 1), depth=depth)
 
     turns = SETTLING + max(2, round(effort.seconds / (2 * TURN)))
     data = windows(
@@ -375,12 +379,12 @@ def _seen(shared: xr.Dataset) -> str:
 
 def _sinusoids(policy: str) -> Scenario:
     delay = POLICIES[policy]
-    asking = [
-        Asking(stream, (brick,), _count(stream, brick), ON_SHARED[1] if brick == A else ELSEWHERE[1])
+    groups = [
+        StreamThreads(stream, (brick,), _count(stream, brick), ON_SHARED[1] if brick == A else ELSEWHERE[1])
         for stream, bricks in PERIODS.items()
         for brick in bricks
     ]
-    return shared_bricks(asking, weights=(1, 1), delay=delay, queue=Unlimited() if delay is None else None)
+    return shared_bricks(groups, weights=(1, 1), delay=delay, queue=Unlimited() if delay is None else None)
 
 
 def _count(stream: int, brick: int) -> AbstractCount:

@@ -72,7 +72,7 @@ def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Flo
     return largest
 
 
-def asked(log: Watched) -> ObservedRequests:
+def observed_requests(log: Watched) -> ObservedRequests:
     """Return the parameters of the bounds in each run.
 
     Parameters

@@ -14,7 +14,7 @@ from storagekit.dispatch import Hashing
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Scenario, System, stack
 from storagekit.papers.dsfq.drawing import drawn
-from storagekit.papers.dsfq.measuring import asked, backlogged
+from storagekit.papers.dsfq.measuring import backlogged, observed_requests
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, UNIT, Settings, fair, scenario, total
 from storagekit.papers.dsfq.theorems import all_runs, key_of, made
@@ -86,7 +86,7 @@ def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream ru
     everybody: Any = np.broadcast_to(work[:, None], mine.shape)
     share = np.broadcast_to(least[:, None], mine.shape[1:])
     behind = largest_drop(mine, everybody, share, waits, gone)
-    largest = asked(log).largest
+    largest = observed_requests(log).largest
     allowed = shortfall(share, largest, largest.sum(axis=0) - largest, settings.depth)
     return np.max(np.where(behind > 0, behind / np.where(allowed > 0, allowed, 1), 0), axis=(0, 1))
 
@@ -129,7 +129,7 @@ def left_free(
         The log of the runs.
     """
     waits = log.waiting.reshape(len(log.waiting), BRICKS, STREAMS, -1).any(axis=2)
-    return waits, log.at_work < settings.depth
+    return waits, log.outstanding < settings.depth
 
 
 def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
@@ -195,8 +195,8 @@ def _returns(at_a: int, at_b: int, then_at_b: int) -> Scenario:
     """
 
     def group(cost: int, count: Steps, stream: int, brick: int, most: int) -> Group:
-        asks = RandomRequests(FixedSize(cost * SECTOR), read_share=1.0)
-        return Group(asks, count, stream=stream, volumes=(brick,) * most, most=most)
+        drawn = RandomRequests(FixedSize(cost * SECTOR), read_share=1.0)
+        return Group(drawn, count, stream=stream, volumes=(brick,) * most, most=most)
 
     groups = [
         group(COST[0], Steps([AWAY], [0, 3]), 0, 0, 3),

@@ -12,7 +12,7 @@ from storagekit.analytic.fairness import printed, repaired
 from storagekit.core.provenance import made_by
 from storagekit.engine import keys
 from storagekit.papers.dsfq.drawing import changed, constructed, drawn
-from storagekit.papers.dsfq.measuring import ObservedRequests, asked, one_server, total_service, unfairness
+from storagekit.papers.dsfq.measuring import ObservedRequests, observed_requests, one_server, total_service, unfairness
 from storagekit.papers.dsfq.settings import NAMES, Settings, single, total, unscheduled
 from storagekit.papers.dsfq.watching import watched
 from storagekit.papers.effort import Effort, of_profile
@@ -152,13 +152,13 @@ def held_against(
             yield batch, settings[batch], log, unfairness(log, settings[batch].weights)
 
     for batch, of, log, unfair in runs(total, *BOUNDS[1:]):
-        run = asked(log)
+        run = observed_requests(log)
         for interpretation in (printed, repaired):
             share = total_service(of, run, unfair, interpretation)
             note(f"theorem2.{interpretation.__name__}", batch, share, one)
             note(f"theorem4.{interpretation.__name__}", batch, share, ~one)
     for batch, of, log, unfair in runs(single, "theorem1", "theorem2.single"):
-        run = asked(log)
+        run = observed_requests(log)
         note("theorem1", batch, one_server(of, run, unfair))
         note("theorem2.single", batch, total_service(of, run, unfair, repaired), one)
     for batch, of, _, unfair in runs(unscheduled, "theorem1.unscheduled"):

@@ -15,7 +15,7 @@ from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Scenario, System
-from storagekit.papers.dsfq.watching import noted
+from storagekit.papers.dsfq.watching import recording_coordinators
 from storagekit.placement import Volumes
 from storagekit.queue import AbstractDelay, AbstractQueue, Depth, FairQueue, Hybrid
 from storagekit.schedule import FCFS
@@ -192,7 +192,7 @@ def fair(of: Settings, delay: AbstractDelay) -> FairQueue:
     delay : AbstractDelay
         The delay function.
     """
-    coordinators = noted(of.coordinators, of.random, MOST_COORDINATORS, UNIT)
+    coordinators = recording_coordinators(of.coordinators, of.random, MOST_COORDINATORS, UNIT)
     return FairQueue(of.depth[None], list(of.weights[:, None]), delay, coordinators=coordinators)
 
 

@@ -17,8 +17,8 @@ from storagekit.papers.dsfq.bricks import (
     NAMES,
     QUICK,
     SMALL,
-    Asking,
     ShareEffort,
+    StreamThreads,
     postmark,
     shared_bricks,
     shared_servers,
@@ -76,8 +76,8 @@ def fig8(
     """
 
     def build(threads: int, depth: int) -> Scenario:
-        asking = [Asking(F, (A,), THREADS, THREADS), Asking(G, (A,), threads, 20)]
-        return shared_bricks(asking, weights=(1, 2), depth=depth, requests=postmark(read_share=1.0))
+        groups = [StreamThreads(F, (A,), THREADS, THREADS), StreamThreads(G, (A,), threads, 20)]
+        return shared_bricks(groups, weights=(1, 2), depth=depth, requests=postmark(read_share=1.0))
 
     axes = {"threads": list(threads), "depth": list(depths)}
     measures = by_stream(2)
@@ -146,8 +146,8 @@ def fig10(effort: ShareEffort = QUICK, *, threads: Sequence[int] = OVER_THREE) -
     """
 
     def build(threads: int) -> Scenario:
-        asking = [Asking(F, (A,), THREADS, THREADS), Asking(G, (A, B, C), threads, max(OVER_THREE))]
-        return shared_bricks(asking, weights=(1, 1))
+        groups = [StreamThreads(F, (A,), THREADS, THREADS), StreamThreads(G, (A, B, C), threads, max(OVER_THREE))]
+        return shared_bricks(groups, weights=(1, 1))
 
     return _shares(build, {"threads": list(threads)}, effort, "fig10")
 
@@ -450,9 +450,13 @@ def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
     return [Measurement("dsfq.theorem3.levels", max(worst.values()), note=note, holds=max(worst.values()) < EQUAL)]
 
 
-def _f_and_g(threads: int, on_a: int = THREADS) -> list[Asking]:
+def _f_and_g(threads: int, on_a: int = THREADS) -> list[StreamThreads]:
     """Return the threads of f on brick A, and of g on A and B, as in figure 3."""
-    return [Asking(F, (A,), on_a, on_a), Asking(G, (A,), on_a, on_a), Asking(G, (B,), threads, max(ON_B))]
+    return [
+        StreamThreads(F, (A,), on_a, on_a),
+        StreamThreads(G, (A,), on_a, on_a),
+        StreamThreads(G, (B,), threads, max(ON_B)),
+    ]
 
 
 def _two_bricks(

@@ -32,16 +32,16 @@ class Sent(NamedTuple):
     cost: Int[Array, "1 *batch"]
 
 
-class Noted(AbstractCoordinators):
+class RecordingCoordinators(AbstractCoordinators):
     """Coordinators that record the last request sent.
 
     A stream selects its coordinators at random where `random` is 1, and in turn elsewhere.
 
     Parameters
     ----------
-    turn : InTurn
+    in_turn : InTurn
         The selection in turn.
-    chance : AtRandom
+    at_random : AtRandom
         The selection at random.
     random : array of int, shape `[1, *batch]`
         1 for a selection at random, 0 for a selection in turn.
@@ -49,25 +49,25 @@ class Noted(AbstractCoordinators):
         Number of sectors of a volume. Each brick has one volume.
     """
 
-    turn: InTurn
-    chance: AtRandom
+    in_turn: InTurn
+    at_random: AtRandom
     random: Any
     unit: int
 
     @property
     def most(self):
-        return self.turn.most
+        return self.in_turn.most
 
     def init(self, streams, runs):
         nothing = jnp.zeros((1, *runs), jnp.int32)
-        return self.turn.init(streams, runs), Sent(nothing + NO_REQUEST, nothing, nothing, nothing)
+        return self.in_turn.init(streams, runs), Sent(nothing + NO_REQUEST, nothing, nothing, nothing)
 
     def choose(self, private, request: Requests, entering: Bool[Array, "1 *batch"], bricks: int):
-        in_turn, turn = self.turn.choose(private[0], request, entering, bricks)
-        at_random, _ = self.chance.choose(None, request, entering, bricks)
+        in_turn, state = self.in_turn.choose(private[0], request, entering, bricks)
+        at_random, _ = self.at_random.choose(None, request, entering, bricks)
         chosen = jnp.where(self.random > 0, at_random, in_turn)
         stream = jnp.where(entering, request.stream, NO_REQUEST)
-        return chosen, (turn, Sent(stream, chosen, request.sector // self.unit, request.sectors))
+        return chosen, (state, Sent(stream, chosen, request.sector // self.unit, request.sectors))
 
 
 class Watched(NamedTuple):
@@ -77,9 +77,9 @@ class Watched(NamedTuple):
     none. number, stream, brick, cost: number, stream, brick and sectors of the request that was served; the brick is
     NO_REQUEST if none was served. waiting: number of requests of each stream that a brick has not issued after the
     event, first all streams of brick 0. waited: mask of the streams that wait at each brick just after the request has
-    entered. waits: the same mask after the event. at_work: number of requests that each brick has issued and that have
-    not ended; None without a fair queue. sent: the request that a coordinator sent; None unless the fair queue has
-    `Noted` coordinators.
+    entered. waits: the same mask after the event. outstanding: number of requests that each brick has issued and that
+    have not ended; None without a fair queue. sent: the request that a coordinator sent; None unless the fair queue has
+    `RecordingCoordinators`.
     """
 
     elapsed: Any
@@ -91,7 +91,7 @@ class Watched(NamedTuple):
     waiting: Any
     waited: Any
     waits: Any
-    at_work: Any
+    outstanding: Any
     sent: Sent | None
 
 
@@ -112,8 +112,10 @@ class Watch(AbstractLog):
             waiting(scenario, state),
             report.waited,
             report.waits,
-            state.queue.at_work.astype(jnp.int8) if fair else None,
-            state.queue.turn[1] if fair and isinstance(queue.coordinators, Noted) else None,
+            state.queue.outstanding.astype(jnp.int8) if fair else None,
+            state.queue.coordinator_state[1]
+            if fair and isinstance(queue.coordinators, RecordingCoordinators)
+            else None,
         )
 
 
@@ -141,7 +143,9 @@ def waiting(scenario: Scenario, state: State) -> Int[Array, "queue *batch"]:
     return jnp.concatenate(counts).astype(jnp.int8)
 
 
-def noted(count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int, unit: int) -> Noted:
+def recording_coordinators(
+    count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int, unit: int
+) -> RecordingCoordinators:
     """Return coordinators that record the last request sent.
 
     Runs may differ in the number of coordinators and in their selection.
@@ -158,7 +162,7 @@ def noted(count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int
         Number of sectors of the volume of each brick.
     """
     many: Any = count[None]
-    return Noted(InTurn(many, most), AtRandom(many, most), np.asarray(random[None], np.int32), unit)
+    return RecordingCoordinators(InTurn(many, most), AtRandom(many, most), np.asarray(random[None], np.int32), unit)
 
 
 def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[slice, Watched]]:

@@ -70,9 +70,12 @@ def table3_luns(
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
     found, exact, busiest = [], [], []
     for name in traces:
-        laid = [on_groups(name, effort.wide, effort.first_seed, layout) for layout in range(layouts)]
+        laid = [on_groups(name, effort.requests_on_32_bricks, effort.first_seed, layout) for layout in range(layouts)]
         orders = []
-        for given in (laid[ORDERS["drawn"]], on_groups(name, effort.wide, effort.first_seed, BUSIEST_FIRST)):
+        for given in (
+            laid[ORDERS["drawn"]],
+            on_groups(name, effort.requests_on_32_bricks, effort.first_seed, BUSIEST_FIRST),
+        ):
             data = through(given, WIDE, runs, name, effort.seed_list[:1], 1).whole.isel(seed=0, drop=True)
             orders.append(data[["hit_rate"]].drop_vars(["system", "scheme"]).rename(run="scheme"))
         found.append(xr.concat(orders, dim="order", combine_attrs="override").assign_coords(order=list(ORDERS)))

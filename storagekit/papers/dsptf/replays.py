@@ -60,7 +60,7 @@ class TraceEffort(Effort):
         often each of the two disks is nearer to the data.
     requests : int
         Number of requests of each synthetic trace, by default 2^15; 0 for its full length.
-    wide : int
+    requests_on_32_bricks : int
         Number of requests of each synthetic trace on the 32 bricks of table 3, by default 2^14. A request on 32 bricks
         takes more time to simulate.
     first_seed : int
@@ -69,7 +69,7 @@ class TraceEffort(Effort):
 
     seeds: int = 4
     requests: int = 2**15
-    wide: int = 2**14
+    requests_on_32_bricks: int = 2**14
 
 
 QUICK = TraceEffort()
@@ -95,7 +95,9 @@ def trace_effort(profile: str, first_seed: int = 0) -> TraceEffort:
     InputError
         If the profile is unknown.
     """
-    return of_profile(profile, {"quick": QUICK, "full": TraceEffort(requests=2**19, wide=2**17)}, first_seed)
+    return of_profile(
+        profile, {"quick": QUICK, "full": TraceEffort(requests=2**19, requests_on_32_bricks=2**17)}, first_seed
+    )
 
 
 def replays(

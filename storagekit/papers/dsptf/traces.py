@@ -100,7 +100,7 @@ def table3(
     Parameters
     ----------
     effort : TraceEffort
-        Length of the runs (`wide`), and seed (`first_seed`). There is one run for each trace and scheme.
+        Length of the runs (`requests_on_32_bricks`), and seed (`first_seed`). There is one run for each trace and scheme.
     traces : sequence of str
         Names of `bricks.MODELS`.
     folder : path
@@ -126,7 +126,7 @@ def table3(
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in names}
     found, twice, basis = [], 0, []
     for name in traces:
-        given = source(name, effort.wide, effort.first_seed, folder)
+        given = source(name, effort.requests_on_32_bricks, effort.first_seed, folder)
         data = through(given, system, runs, name, effort.seed_list[:1], 1).whole.isel(seed=0, drop=True)
         twice += data.attrs["duplicates"]
         basis.append(given.basis)

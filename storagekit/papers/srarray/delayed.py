@@ -74,7 +74,7 @@ def delayed_writes(
     runs = keys.shape[1]
     runner = Runner(scenario, keys, Record((SERVED,), AccessLog()))
     followed = {run: Disks() for run in range(runs) if points[run // len(seeds)][1] < 1}
-    asked = _addresses(scenario, keys, 0)
+    addresses = _addresses(scenario, keys, 0)
     accesses, completed, most, moments = np.zeros(runs), np.zeros(runs), np.zeros(runs), 0
     while completed.min() < effort.loop_requests // 2:
         tally, log = runner.advance(4)
@@ -83,13 +83,15 @@ def delayed_writes(
         if moments > 2:
             accesses += tally["served"].sum(axis=(0, 1))
             completed += tally["completed"][:, 0].sum(axis=0)
-        while len(asked) < int(runner.run.first.max()):
-            asked = np.concatenate([asked, _addresses(scenario, keys, len(asked) // DRAWN)])
+        while len(addresses) < int(runner.run.first.max()):
+            addresses = np.concatenate([addresses, _addresses(scenario, keys, len(addresses) // DRAWN)])
         for run in range(runs):
             table = pending(runner.run.state, scenario.system.placement, run)
             most[run] = max(most[run], _entries(table))
             if run in followed:
-                followed[run].replay(jax.tree.map(lambda kept, run=run: kept[..., 0, run].ravel(), log), asked[:, run])
+                followed[run].replay(
+                    jax.tree.map(lambda kept, run=run: kept[..., 0, run].ravel(), log), addresses[:, run]
+                )
                 followed[run].crash(table)
     recovered = [followed[run].recovered if run in followed else np.nan for run in range(runs)]
     values = {"copies": accesses / completed, "pending": most, "recovered": np.array(recovered)}

@@ -34,7 +34,7 @@ WORKLOADS: dict[str, SeekingTraceModel] = {model.name: model for model in (CELLO
 NEVER = np.iinfo(np.int32).max
 
 
-def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
+def placement_of(shape: Layout, drive: Drive, data: float) -> SRMirror:
     """Return the placement of a data set on a layout. The size of the data set is rounded up to whole stripe units.
 
     Parameters
@@ -210,7 +210,7 @@ class DiskArray(NamedTuple):
         """
         return System(
             self.drive,
-            placed(Layout.parse(run.layout), self.drive, data),
+            placement_of(Layout.parse(run.layout), self.drive, data),
             NearestIdle(),
             ScheduleSwitch((RSATF(), RLOOK()), run.look),
             Background(self.table),
@@ -252,7 +252,7 @@ class DiskArray(NamedTuple):
 
     def _sectors(self, data: float) -> int:
         """Return the size of the data set in sectors, rounded up to whole stripe units."""
-        return int(placed(Layout(1, 1, 1), self.drive, data).capacity(self.drive))
+        return int(placement_of(Layout(1, 1, 1), self.drive, data).capacity(self.drive))
 
 
 def small(effort: ArrayEffort) -> DiskArray:

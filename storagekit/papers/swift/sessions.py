@@ -106,17 +106,19 @@ def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
         plans = []
         while True:
             kind = draw.choice(list(RATES), p=list(SHARES.values()))
-            asked = Request(
+            request = Request(
                 f"client {len(plans)}", RATES[kind], round(RATES[kind] * LENGTH), start=draw.uniform(0, LENGTH)
             )
-            answer = mediator.request(asked)
+            answer = mediator.request(request)
             if not isinstance(answer, Admitted):
                 break
             plans.append(answer.plan)
         met = simulate(mediator.reservations.cluster, plans, seed=effort.first_seed + run).met
         reserved, binding = float(mediator.reservations.disk_shares.mean()), answer.binding
         spared = bool(
-            simulate(cluster(), [*plans, _anyway(mediator.reservations, asked)], seed=effort.first_seed + run).met.all()
+            simulate(
+                cluster(), [*plans, _anyway(mediator.reservations, request)], seed=effort.first_seed + run
+            ).met.all()
         )
         rows.append((len(plans), int(met.sum()), reserved, binding.value, binding.limit, binding.constraint, spared))
     names = ("sessions", "met", "reserved", "value", "limit", "constraint", "spared")
@@ -219,13 +221,13 @@ def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Da
     return [_rejects(admitted), _chooses(choices), _survives(survival)]
 
 
-def _anyway(reservations: Reservations, asked: Request) -> TransferPlan:
+def _anyway(reservations: Reservations, request: Request) -> TransferPlan:
     """Return a plan for a rejected session: its layout on an idle cluster, moved to the agents with most free time."""
-    alone = Mediator(Reservations(cluster())).request(asked)
+    alone = Mediator(Reservations(cluster())).request(request)
     assert isinstance(alone, Admitted)
     free = np.argsort(reservations.disk_shares, kind="stable")[: len(alone.layout.agents)]
-    layout = StripeLayout.over(asked.size, alone.layout.unit, tuple(np.sort(free).tolist()), asked.group)
-    return TransferPlan(layout, asked.client, asked.rate, asked.write, asked.start)
+    layout = StripeLayout.over(request.size, alone.layout.unit, tuple(np.sort(free).tolist()), request.group)
+    return TransferPlan(layout, request.client, request.rate, request.write, request.start)
 
 
 def _read_back(group: int, seed: int) -> tuple[int, int]:

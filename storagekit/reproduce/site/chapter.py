@@ -208,12 +208,12 @@ def _named(cell: ast.AST, homes: Mapping[str, str]) -> list[tuple[str, str]]:
 def _beside(paper: str, notebook: NotebookNode) -> str:
     """Return the line below a page's title: the parameters of the run, and links to further material."""
     given: Mapping[str, Any] = notebook.metadata.get("papermill", {}).get("parameters", {})
-    asked = [escape(f"{name} {given[name]}") for name in ("profile", "seed") if name in given]
+    settings = [escape(f"{name} {given[name]}") for name in ("profile", "seed") if name in given]
     links = [
         f'<a href="../scorecard.html#paper={paper}">claims of the paper</a>',
         f'<a href="../{paper}/{paper}.ipynb">executed notebook</a>',
     ]
-    return f'<span class="beside">{" · ".join([*asked, *links])}</span>'
+    return f'<span class="beside">{" · ".join([*settings, *links])}</span>'
 
 
 def exhibits_of(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]]:

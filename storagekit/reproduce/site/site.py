@@ -95,7 +95,7 @@ class Site:
                 warned = _sphinx(workshop, self.packages)
                 write_text(workshop / "site" / growing.PAGE, growing.MOVED)
                 _clear(self.out)
-                self._place(workshop / "site", wanted)
+                self._publish(workshop / "site", wanted)
         except Exception as fault:  # a user's notebook may contain anything; the results must stay valid
             with suppress(OSError):
                 _clear(self.out)
@@ -143,7 +143,7 @@ class Site:
             why = f"The notebook failed:\n\n```text\n{self.failures[paper].replace('```', '')}\n```"
         return chapter.unwritten(name, why)
 
-    def _place(self, site: Path, wanted: str) -> None:
+    def _publish(self, site: Path, wanted: str) -> None:
         """Move the files from Sphinx to their final location. The start page is last: it exists only if all others do.
 
         The record with all names is written first, so that a later run can remove an incomplete site. wanted: the

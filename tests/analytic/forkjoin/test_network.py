@@ -80,13 +80,15 @@ class Packets:
     def begin(self, time, number):
         system, striping = self.system, self.system.striping
         read = bool(self.draws.operation[number, self.seed] >= system.write_share)
-        asked = striping.asked(np.array(read), np.array(self.draws.selector[number, self.seed]))
-        shape = asked.shape
+        accessed = striping.accessed_disks(np.array(read), np.array(self.draws.selector[number, self.seed]))
+        shape = accessed.shape
         numbers = (
-            part[number, self.seed, : asked.size].reshape(shape) for part in (self.draws.seek, self.draws.rotation)
+            part[number, self.seed, : accessed.size].reshape(shape) for part in (self.draws.seek, self.draws.rotation)
         )
         blocks = system.disk.times(striping.unit, *numbers)
-        parts = {disk: [blocks[row, disk] for row in range(shape[0]) if asked[row, disk]] for disk in range(shape[1])}
+        parts = {
+            disk: [blocks[row, disk] for row in range(shape[0]) if accessed[row, disk]] for disk in range(shape[1])
+        }
         parts = {disk: times for disk, times in parts.items() if times}
         left = {"packets": sum(map(len, parts.values())) if read else len(parts)}
 
@@ -116,7 +118,7 @@ class Packets:
 
             for row in range(shape[0]):
                 for disk in range(shape[1]):
-                    if asked[row, disk]:
+                    if accessed[row, disk]:
                         self.send(time, striping.unit, "client", ("agent", disk), arrived, disk)
 
     def read(self, time, disk, times, finish):

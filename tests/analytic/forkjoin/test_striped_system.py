@@ -22,9 +22,9 @@ PLAIN = StripedSystem(M2372K, Striping(MB, 32 * KB, 32), RING)
 )
 def test_without_check_data_every_block_is_on_one_disk(disks, blocks, selector, read):
     striping = Striping(blocks * KB, KB, disks)
-    asked = striping.asked(np.array(read), np.array(selector))
-    assert asked.shape == (striping.rows, disks) and asked.sum() == blocks
-    each = asked.sum(axis=0)
+    accessed = striping.accessed_disks(np.array(read), np.array(selector))
+    assert accessed.shape == (striping.rows, disks) and accessed.sum() == blocks
+    each = accessed.sum(axis=0)
     assert each.max() - each.min() <= 1
 
 
@@ -39,7 +39,7 @@ def test_every_group_of_a_row_has_one_block_of_check_data(groups, members, rows,
     failed = data.draw(st.integers(0, groups))
     striping = Striping(groups * (members - 1) * rows * KB, KB, groups * members, groups, failed)
     assert striping.rows == rows and striping.members == members
-    read, write = (striping.asked(np.array(is_read), np.array(selector)) for is_read in (True, False))
+    read, write = (striping.accessed_disks(np.array(is_read), np.array(selector)) for is_read in (True, False))
     by_group = read.reshape(rows, groups, members).sum(-1)
     # with all disks: the data; without one: all remaining blocks, the same number
     assert np.all(by_group == members - 1)

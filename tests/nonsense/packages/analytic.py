@@ -574,5 +574,5 @@ NOT_ATTACKED = {
         for method in ("hop", "least", "mean_seek", "mean_square_seek", "most", "reach", "stroke")
     },
     "analytic.forkjoin.Disk.times": DRAWN,
-    "analytic.forkjoin.Striping.asked": DRAWN,
+    "analytic.forkjoin.Striping.accessed_disks": DRAWN,
 }

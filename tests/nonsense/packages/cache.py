@@ -36,4 +36,4 @@ VALID_CALLS = {
     ),
     "cache.sets_for": ValidCall(lambda: {"capacity": 1e6, "ways": 32, "sectors": 16}),
 }
-NOT_ATTACKED = {"cache.LookUp": LOOP, "cache.Sought": LOOP, "cache.blocks_held": "part of the state of a run"}
+NOT_ATTACKED = {"cache.LookUp": LOOP, "cache.LookUpQuery": LOOP, "cache.blocks_held": "part of the state of a run"}

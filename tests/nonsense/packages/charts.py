@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from nonsense.attack import ValidCall
 
-from storagekit.charts import AxisStyle, Dashboard, Said, Slider
+from storagekit.charts import AnswerText, AxisStyle, Dashboard, Slider
 
 
 @cache
@@ -26,7 +26,9 @@ def drawn() -> alt.Chart:
 
 @cache
 def dashboard() -> Dashboard:
-    return Dashboard(lambda count: count, lambda _: drawn(), {"count": Slider("Count", 1, 1, 2)}, lambda _: Said("one"))
+    return Dashboard(
+        lambda count: count, lambda _: drawn(), {"count": Slider("Count", 1, 1, 2)}, lambda _: AnswerText("one")
+    )
 
 
 def _export(**given):
@@ -54,11 +56,11 @@ VALID_CALLS = {
             "answer": lambda count: count,
             "draw": lambda _: drawn(),
             "controls": {"count": Slider("Count", 1, 1, 2)},
-            "words": lambda _: Said("one"),
+            "words": lambda _: AnswerText("one"),
         }
     ),
     "charts.ChoiceControl": ValidCall(lambda: {"label": "Which", "options": {"a": 1}, "value": "a", "few": ("a",)}),
-    "charts.Said": ValidCall(lambda: {"headline": "one", "lines": ("two",)}),
+    "charts.AnswerText": ValidCall(lambda: {"headline": "one", "lines": ("two",)}),
     "charts.AxisStyle": ValidCall(
         lambda: {"title": "Time (s)", "factor": 1.0},
         through=lambda **side: _lines(AxisStyle(**side)),
@@ -128,7 +130,7 @@ VALID_CALLS = {
 }
 NOT_ATTACKED: dict[str, str] = {
     "charts.live.FilledDashboard": "returned by a template",
-    "charts.live.Shown": "returned by a dashboard",
+    "charts.live.DashboardContent": "returned by a dashboard",
 }
 
 

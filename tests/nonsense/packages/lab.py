@@ -18,7 +18,7 @@ def dashboard() -> Dashboard:
 
 def _export(name, path, script):
     """Export a page without most of its results, which take a minute and are always equal."""
-    with tempfile.TemporaryDirectory() as folder, mock.patch("storagekit.charts.live.exported._asked", _few):
+    with tempfile.TemporaryDirectory() as folder, mock.patch("storagekit.charts.live.exported._answers", _few):
         files = (Path(folder) / one if isinstance(one, str) else one for one in (path, script))
         return lab.export(name, next(files), script=next(files))
 

@@ -288,7 +288,7 @@ VALID_CALLS = {
             "read_share": 0.7,
             "rate": 100.0,
             "outstanding": 8,
-            "goal": MinCost(0.9),
+            "objective": MinCost(0.9),
             "tolerate": 1,
             "mean": 0.05,
             "p99": 0.2,
@@ -301,7 +301,7 @@ VALID_CALLS = {
             "cache": SSDCache(nvme(), 2, hits=0.5),
         },
         through=either_load,
-        optional=("size", "read_share", "goal", "mean", "p99", "price", "budget", "scheduler", "network", "cache"),
+        optional=("size", "read_share", "objective", "mean", "p99", "price", "budget", "scheduler", "network", "cache"),
     ),
     "plan.SSDCache": ValidCall(
         lambda: {"ssd": nvme(), "drives": 2, "hits": 0.5, "write_back": True}, optional=("hits",)

@@ -53,4 +53,4 @@ VALID_CALLS = {
     "queue.Single": ValidCall(),
     "queue.Total": ValidCall(),
 }
-NOT_ATTACKED = {"queue.Queued": LOOP, "queue.account": LOOP, "queue.ledger": LOOP, "queue.prices": LOOP}
+NOT_ATTACKED = {"queue.Queued": LOOP, "queue.account": LOOP, "queue.empty_ledger": LOOP, "queue.prices": LOOP}

@@ -93,7 +93,7 @@ RUN = {"requests": 200, "warm_up": 0.0, "allow_blocked": False, "measures": [], 
 VALID_CALLS = {
     "simulation.compare": ValidCall(
         lambda: {
-            "asked": arrivals(),
+            "workload": arrivals(),
             "schemes": schemes(),
             "seeds": 1,
             "against": next(iter(schemes())),

@@ -27,6 +27,6 @@ VALID_CALLS = {
 }
 NOT_ATTACKED = {
     "write.Delayed": LOOP,
-    "write.Offer": LOOP,
+    "write.WaitingParts": LOOP,
     "write.Pending": "the table after a crash, created by the run",
 }

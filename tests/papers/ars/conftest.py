@@ -110,7 +110,7 @@ def extra_nodes() -> xr.Dataset:
 
     return xr.Dataset(
         {
-            "asked": spread(axes, lambda extra, number: 2 + (extra > 0) * away(number)),
+            "targets": spread(axes, lambda extra, number: 2 + (extra > 0) * away(number)),
             "response": spread(axes, lambda extra, number: 0.01 + 0.5 * (extra == 0) * away(number)),
         },
         attrs={"away": [1000, 2500]},

@@ -210,7 +210,7 @@ def test_the_time_without_a_node_is_shaded(extra_nodes):
     spec = draw.extra(interval(extra_nodes)).to_dict()
     assert {(row["from"], row["to"]) for row in rows(spec) if "from" in row} == {(1000, 2500)}
     assert {row["extra"] for row in rows(spec) if "extra" in row} == {"no", "up to 2"}
-    mean = extra_nodes.asked.sel(extra=2, number=2025).mean()
+    mean = extra_nodes.targets.sel(extra=2, number=2025).mean()
     assert float(mean) in {row["mean"] for row in rows(spec) if row.get("number") == 2025}
     assert "Nodes that a read is sent to" in titles(spec) and "4 runs" in heading(spec)
 
@@ -258,12 +258,12 @@ def test_the_page_has_every_node_and_protocol():
             "throughput": mean,
         },
         coords={"protocol": names, "window": window},
-        attrs={"asked": 150.0},
+        attrs={"arrival_rate": 150.0},
     )
     spec = draw.what_if(data).to_dict()
     assert {row["node"] for row in rows(spec) if "node" in row} == {str(node) for node in NODES}
     assert "30%, 30%, 30%, 10%" in heading(spec) and "150 reads" in heading(spec)
-    assert drawn(spec, "asked") == {(): 150.0}
+    assert drawn(spec, "arrival_rate") == {(): 150.0}
 
 
 def test_a_protocol_and_a_node_have_one_colour_each():

@@ -75,7 +75,7 @@ def scaled(data, name, factor, **where):
         ("throughput", "request_rate", {"protocol": "D-SPTF"}, 1.2, {"fig6.near_central", "fig6.dsptf_ahead"}),
         ("latency", "response", {"protocol": "ARS", "latency": 1e-2}, 1.001, {"fig7.ars_flat"}),
         ("latency", "response", {"protocol": DSPTF, "latency": 1e-2}, 0.3, {"fig7.dsptf_rises"}),
-        ("extra_nodes", "asked", {"extra": 2}, 0, {"algorithm.extra_e"}),
+        ("extra_nodes", "targets", {"extra": 2}, 0, {"algorithm.extra_e"}),
     ],
 )  # fmt: skip
 def test_a_claim_breaks_with_its_numbers(findings, request, exhibit, name, where, factor, broken):
@@ -106,10 +106,10 @@ def test_a_write_completed_too_soon_is_reported(findings, written):
 def test_extra_nodes_count_only_where_they_are_certain(findings, extra_nodes, before):
     """In every second run, reads go to as many nodes before, or after, as during the absence of the node."""
     number, odd = extra_nodes.number, extra_nodes.seed % 2 == 1
-    nodes = extra_nodes.asked.where(~(odd & ((number < 1000) if before else (number > 2500))), 3.1)
+    nodes = extra_nodes.targets.where(~(odd & ((number < 1000) if before else (number > 2500))), 3.1)
     mean = nodes.sel(extra=2).mean("seed")
     assert float(mean.sel(number=1525)) > float(mean.sel(number=525 if before else 3025)) + 0.4
-    assert not findings(extra_nodes=extra_nodes.assign(asked=nodes))["algorithm.extra_e"].measured
+    assert not findings(extra_nodes=extra_nodes.assign(targets=nodes))["algorithm.extra_e"].measured
 
 
 @pytest.mark.parametrize("promise", ["half", "partial", "distinct"])

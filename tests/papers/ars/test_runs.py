@@ -178,10 +178,12 @@ def test_any_two_of_four_nodes_serve_reads_and_more_get_them_while_one_is_away()
     assert not bool(read.dead.any()) and int(read.reads.sel(nodes=2).sum()) == int(read.reads.sum())
     data = ars.extra(SMALL, seeds=2)
     begins, ends = data.attrs["away"]
-    assert data.asked.dims == data.response.dims == ("extra", "seed", "number") and data.response.attrs["units"] == "s"
-    np.testing.assert_array_equal(data.asked.sel(extra=0), 2)
+    assert (
+        data.targets.dims == data.response.dims == ("extra", "seed", "number") and data.response.attrs["units"] == "s"
+    )
+    np.testing.assert_array_equal(data.targets.sel(extra=0), 2)
     # once clients detect the failed node, one node more gets each read, until the node returns
-    more = data.asked.sel(extra=2)
+    more = data.targets.sel(extra=2)
     np.testing.assert_array_equal(more.sel(number=slice(0, begins)), 2)
     np.testing.assert_allclose(more.sel(number=slice(begins + SETTLES, ends)), 3, rtol=0.02)
     np.testing.assert_allclose(more.sel(number=slice(ends + SETTLES, None)), 2, rtol=0.02)

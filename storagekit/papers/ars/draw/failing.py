@@ -9,7 +9,7 @@ from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, RESPONSE, TO_MS, VERMILION
 
-ASKED = "Nodes that a read is sent to"
+TARGETS = "Nodes that a read is sent to"
 LOGARITHMIC = alt.Scale(type="log", nice=False, padding=10)
 WHEN = {"completed": "at completion", "later": "at the end of the run"}
 
@@ -87,9 +87,9 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
     """
     names = [_allowed(one) for one in summary.extra.values.tolist()]
     named = summary.assign_coords(extra=names)
-    most = float(summary.asked.max())
+    most = float(summary.targets.max())
     panels = [
-        headed(_over_requests(named.asked, summary.attrs, AxisStyle(ASKED, scale=from_zero(most))), "Nodes"),
+        headed(_over_requests(named.targets, summary.attrs, AxisStyle(TARGETS, scale=from_zero(most))), "Nodes"),
         headed(
             _over_requests(_positive(named.response), summary.attrs, AxisStyle(RESPONSE, TO_MS, LOGARITHMIC)),
             "Response time",

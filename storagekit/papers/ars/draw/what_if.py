@@ -29,7 +29,7 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     altair.TopLevelMixin
         Shares are in % over the time in s, response times in ms, and throughput in requests/s.
     """
-    asked = float(data.attrs["asked"])
+    rate = float(data.attrs["arrival_rate"])
     above = alt.hconcat(
         headed(_shares(data.share.sel(protocol=ADAPTIVE)), "ARS: share of each node in the bytes served", 300),
         headed(_over_time(data.response), "Response time of reads", 300),
@@ -37,7 +37,7 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     ).resolve_scale(color="independent")
     below = alt.hconcat(
         headed(_responses(data.mean_response), "Response time after the shares have settled", 300),
-        headed(alt.layer(_rates(data.throughput), _asked(asked)), "Throughput (dotted: arrivals)", 300),
+        headed(alt.layer(_rates(data.throughput), _arrival_rate(rate)), "Throughput (dotted: arrivals)", 300),
         spacing=30,
     )
     late = data.share.sel(protocol=ADAPTIVE).isel(window=slice(data.sizes["window"] // 3, None)).mean("window")
@@ -45,7 +45,7 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.vconcat(above, below, spacing=24).resolve_scale(color="independent"),
         "Four nodes: share of the load and response time",
-        f"Under ARS, nodes 0 to 3 serve {words} of the bytes, respectively. The arrival rate is {asked:g} reads/s.",
+        f"Under ARS, nodes 0 to 3 serve {words} of the bytes, respectively. The arrival rate is {rate:g} reads/s.",
     )
 
 
@@ -107,10 +107,10 @@ def _by_protocol(values: xr.DataArray, factor: float) -> alt.Chart:
     )
 
 
-def _asked(rate: float) -> Layered:
+def _arrival_rate(rate: float) -> Layered:
     """Return a line at the rate of arrivals."""
-    rows = pd.DataFrame({"asked": [rate]})
-    return alt.layer(alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="asked:Q"))
+    rows = pd.DataFrame({"arrival_rate": [rate]})
+    return alt.layer(alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="arrival_rate:Q"))
 
 
 def _time() -> alt.X:

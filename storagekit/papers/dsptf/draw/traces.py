@@ -98,7 +98,7 @@ def _errors(compared: xr.Dataset) -> pd.DataFrame:
     return frame.assign(trace=frame["trace"].map(TRACES), words=frame["figure"].map(PARTS))
 
 
-def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 bricks of 512 MB") -> alt.TopLevelMixin:
+def table3(data: xr.Dataset, paper: Mapping[str, float], location: str = "32 bricks of 512 MB") -> alt.TopLevelMixin:
     """Draw our hit rates of reads and the paper's hit rates by scheme, in a panel for each trace.
 
     Parameters
@@ -107,7 +107,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
         `hit_rate` over `trace` and `scheme`, and `basis` over `trace`.
     paper : mapping of str to float
         Numbers of the paper by identifier of the claim.
-    placed : str
+    location : str
         Words for the location of the data in the subtitle, by default "32 bricks of 512 MB".
 
     Returns
@@ -138,7 +138,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
         "Table 3: hit rates of reads in memory",
         caption(found, schemes),
         f"The traces are {origin(data.basis)}. Every synthetic trace matches the paper's hit rate of Central SPTF. The "
-        f"system has eight replicas, 50 LUNs and {placed}.",
+        f"system has eight replicas, 50 LUNs and {location}.",
         legends="bottom",
     )
 

@@ -56,12 +56,12 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     disks = alt.Axis(values=summary.disks.values.tolist(), format="d")
     left = by_rate(pair[0], "disks", AxisStyle(title("disks"), axis=disks), height)
     right = by_rate(pair[1], "memory", AxisStyle(MEMORY, 1e-6, axis=alt.Axis(tickCount=6, format=",d")), height)
-    asked = BREAK_EVEN[workload]
-    said = [_same_price(summary, paper, workload, *one) for one in asked]
+    break_even = BREAK_EVEN[workload]
+    said = [_same_price(summary, paper, workload, *one) for one in break_even]
     right = alt.layer(right, dropped_points(said, "memory", (MEMORY, RESPONSE), steps=3))
     found = [
         f"{_memory(summary, disks, scale)} MB for {words} (paper: {at:,.0f})"
-        for (disks, scale, _), (at, _, words) in zip(asked, said, strict=True)
+        for (disks, scale, _), (at, _, words) in zip(break_even, said, strict=True)
     ]
     gain = ""
     if gained := _fewer(summary, paper, workload):

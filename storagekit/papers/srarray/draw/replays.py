@@ -15,7 +15,7 @@ from storagekit.charts.words import counted, listed
 from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import REPLICAS, RESPONSE, SCHEMES, TO_MS
 
-Said = Sequence[tuple[float, float, str]]
+PaperPoints = Sequence[tuple[float, float, str]]
 # Largest relative excess over the best layout that counts as near.
 NEAR = 0.05
 
@@ -41,9 +41,12 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     ours = at_disks(base, scheme="SR-Array", disks=6)
     others = {"RAID-10": (6, "vs_raid10"), "Striping": (6, "vs_striping"), "one disk": (1, "vs_one")}
     ratios = {name: (disks, paper[f"srarray.fig6.six_{claim}"]) for name, (disks, claim) in others.items()}
-    said = [(disks, ours * ratio, name) for name, (disks, ratio) in ratios.items()]
+    paper_points = [(disks, ours * ratio, name) for name, (disks, ratio) in ratios.items()]
     panels = [
-        headed(_by_scheme(rows, said if name == "Cello base" else (), "equation 4, layout of equation 5"), str(name))
+        headed(
+            _by_scheme(rows, paper_points if name == "Cello base" else (), "equation 4, layout of equation 5"),
+            str(name),
+        )
         for name, rows in response.data_vars.items()
     ]
     times = {
@@ -116,8 +119,8 @@ def _advised(aspects: xr.DataArray, replicas: Mapping[int, float]) -> alt.Chart:
     replicas: number of replicas of the paper's layout, by number of disks.
     """
     there = {disks: count for disks, count in replicas.items() if disks in aspects.disks}
-    said = [(disks, at_disks(aspects, disks=disks, replicas=count)) for disks, count in there.items()]
-    rows = pd.DataFrame(said, columns=["disks", "paper"]).assign(series="paper")
+    paper_points = [(disks, at_disks(aspects, disks=disks, replicas=count)) for disks, count in there.items()]
+    rows = pd.DataFrame(paper_points, columns=["disks", "paper"]).assign(series="paper")
     return (
         alt.Chart(rows)
         .mark_point(shape="circle", size=220, strokeWidth=2)
@@ -149,10 +152,10 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
     most = int(response.disks.max())
     ours = at_disks(response, scheme="SR-Array", disks=most)
     ratios = {"RAID-10": (most, paper["srarray.fig8.vs_raid10"]), "Striping": (most, paper["srarray.fig8.vs_striping"])}
-    said = [(disks, ours * ratio, name) for name, (disks, ratio) in ratios.items()]
+    paper_points = [(disks, ours * ratio, name) for name, (disks, ratio) in ratios.items()]
     shown = response.drop_sel(scheme=["Rule", "Model", "D-way mirror"], errors="ignore")
     panels = [
-        headed(_by_scheme(shown, said, None), "Schemes"),
+        headed(_by_scheme(shown, paper_points, None), "Schemes"),
         headed(_by_aspect(aspects, response), "Layouts of the SR-Array"),
     ]
     found = {name: at_disks(response, scheme=name, disks=most) / ours for name in ratios}
@@ -170,8 +173,8 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
     )
 
 
-def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layered:
-    """Return a line for each scheme, with the points `said` that the paper implies.
+def _by_scheme(response: xr.DataArray, paper_points: PaperPoints, formula: str | None) -> Layered:
+    """Return a line for each scheme, with the points `paper_points` that the paper implies.
 
     formula: legend of the scheme "Model", which is drawn in the colour of the SR-Array. If `formula` is None, this
     scheme is not drawn.
@@ -180,8 +183,8 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
     if formula is not None:
         model = response.sel(scheme="Model", statistic="mean", drop=True).expand_dims(scheme=["SR-Array"])
     sides = (
-        _disks(response, said),
-        AxisStyle(RESPONSE, TO_MS, _from_zero(response, [height for _, height, _ in said])),
+        _disks(response, paper_points),
+        AxisStyle(RESPONSE, TO_MS, _from_zero(response, [height for _, height, _ in paper_points])),
     )
     drawn = lines(
         response.drop_sel(scheme=["Rule", "Model"], errors="ignore"),
@@ -193,14 +196,14 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
         model=model,
         basis=("simulated", formula or ""),
     )
-    return marked(drawn, said, "disks") if said else drawn
+    return marked(drawn, paper_points, "disks") if paper_points else drawn
 
 
-def _disks(response: xr.DataArray, said: Said) -> AxisStyle:
+def _disks(response: xr.DataArray, paper_points: PaperPoints) -> AxisStyle:
     """Return an axis of numbers of disks, with space for the names of points at the largest number of disks."""
     values = response.disks.values.tolist()
     least, most = min(values), max(values)
-    room = 0.22 if any(disks == most for disks, _, _ in said) else 0.03
+    room = 0.22 if any(disks == most for disks, _, _ in paper_points) else 0.03
     scale = alt.Scale(domain=[least - 0.03 * (most - least), most + room * (most - least)], nice=False)
     return AxisStyle(title("disks"), scale=scale, axis=alt.Axis(values=values, format="d", labelOverlap="greedy"))
 
@@ -247,18 +250,18 @@ def at_disks(response: xr.DataArray, **where) -> float:
     return float(response.sel(statistic="mean", **where)) * TO_MS
 
 
-def marked(chart: Layered, said: Said, x: str, side: Literal["left", "right"] = "right") -> Layered:
+def marked(chart: Layered, paper_points: PaperPoints, x: str, side: Literal["left", "right"] = "right") -> Layered:
     """Return a chart with the paper's points on it.
 
     Parameters
     ----------
     chart : Layered
         The chart.
-    said : sequence of (float, float, str)
+    paper_points : sequence of (float, float, str)
         Position, response time in ms and name of each point.
     x : str
         Name of the horizontal axis.
     side : "left" or "right"
         Side of the point for its name, by default "right".
     """
-    return alt.layer(chart, named_points(said, x, (title(x), RESPONSE), side))
+    return alt.layer(chart, named_points(paper_points, x, (title(x), RESPONSE), side))
