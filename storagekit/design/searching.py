@@ -79,7 +79,9 @@ class Space:
             [pair_of(f"bounds of {text('a parameter', name)}", pair) for name, pair in bounds.items()], float
         )
         if np.isnan(ends).any():
-            raise InputError("bounds: give both bounds of each parameter, or a wide range")
+            raise InputError(
+                "bounds: each parameter needs a lower and an upper bound; give a wide range if none is known"
+            )
         low, high = ends.T
         given = np.array([name in whole for name in bounds])
         if (given & ((low % 1 != 0) | (high % 1 != 0))).any():

@@ -115,7 +115,7 @@ def most_units(figures: Sequence[SSDFigures]) -> int:
     for one in figures:
         least = 1 / one.latency
         require(
-            one.rate >= least * (1 - 1e-9), "rate", one.rate, f"at least {least:g}, that of one outstanding request"
+            one.rate >= least * (1 - 1e-9), "rate", one.rate, f"at least {least:g}, the rate of one outstanding request"
         )
         found = min(found, int(one.latency * one.rate * (1 + 1e-9)))
     return found
@@ -389,10 +389,11 @@ class SSD:
 
         Notes
         -----
-        Mean value analysis of a closed network of as many equal stations as the drive has units, each of which a request
-        visits with equal probability, and of a delay, the part of the latency outside of the units (Reiser and Lavenberg
-        1980). It is exact for requests of one page with exponential times at the units. A request of several pages counts as
-        a visit to one of fewer stations. Writes that complete in a buffer take their latency until the drive is saturated.
+        The method is mean value analysis of a closed network (Reiser and Lavenberg 1980). The network has one station for
+        each unit of the drive, and a delay for the part of the latency outside of the units. A request visits one station,
+        each with equal probability. The result is exact for requests of one page with exponential times at the units. For
+        requests of several pages, the network has fewer stations. Writes that complete in a buffer take their latency until
+        the drive is saturated.
 
         Examples
         --------

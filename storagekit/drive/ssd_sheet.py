@@ -127,7 +127,7 @@ def ssd_from_facts(facts: dict[str, Any], source: str) -> SSD:
     known = (*wanted, *_SIZES, *_OPTIONAL, _BUFFERED, *_TEXTS)
     unknown = sorted(facts.keys() - set(known), key=str)
     if measured and not _SHEET.keys().isdisjoint(facts):
-        raise InputError(f"{where}: it has values of a data sheet and measured ones; give one kind of them")
+        raise InputError(f"{where}: it has values of a data sheet and measured values; give values of only one kind")
     if unknown:
         listed = ", ".join(name for name in known if name not in _TEXTS)
         raise InputError(f"{where}: field {shown(unknown[0])} is unknown; give {listed}")

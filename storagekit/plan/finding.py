@@ -91,9 +91,9 @@ def _predicted(
 ) -> list[Prediction]:
     """Return the predictions of the schemes of `disks` disks that hold the data and tolerate the failures.
 
-    A scheme may have slightly fewer disks, and the other disks are then spares, if its kind is impossible with exactly
-    this number of disks, if it then has more capacity, such as one wide parity group in place of several narrow ones, or
-    if the disks of its kind would otherwise be overloaded, now or after a failure.
+    A scheme may use slightly fewer disks, so that the remaining disks are spares. This is allowed in three cases: if its kind
+    is impossible with exactly this number of disks, if it has more capacity with fewer disks (such as one wide parity group
+    in place of several narrow groups), or if its kind would otherwise be overloaded, now or after a failure.
     """
     found: list[Prediction] = []
     largest: dict[tuple, float] = {}
@@ -128,7 +128,7 @@ def surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> It
 
 
 def keeps_data(needs: Requirements, one: Scheme) -> bool:
-    """Return whether a scheme keeps all data if the nodes, or the racks, fail that it must tolerate."""
+    """Return whether a scheme keeps all data after the failures of nodes, or of racks, that the requirements name."""
     network = needs.network
     if network is None or not (needs.tolerate_nodes or needs.tolerate_racks):
         return True

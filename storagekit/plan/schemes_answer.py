@@ -142,9 +142,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             )
         if needs.streams:
             requests.append(
-                f"streams pass over all disks in turn, {needs.chunk / 2**20:g} MB of a disk at once, among the requests and "
-                "without priority; their accesses arrive as a Poisson process. One that follows another one of the same "
-                "stream on a disk needs no seek. Writes of a stream read nothing first. With full stripes, the data disks of "
+                f"streams pass over all disks in turn, {needs.chunk / 2**20:g} MB of a disk in one access, among requests "
+                "and without priority; their accesses arrive as a Poisson process. An access that follows another access of "
+                "the same stream needs no seek. Writes of a stream read nothing first. With full stripes, the data disks of "
                 "a group divide each of these parts"
             )
         if needs.cache is not None:
@@ -232,7 +232,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         Parameters
         ----------
         check : Check, optional
-            Result of `check()`, whose simulated values are drawn beside the predictions.
+            Result of `check()`, whose simulated values are drawn next to the predictions.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             ranking.
         node_failures, rack_failures : Failures, optional
             Failures of a node, and of a rack, of the network of the question, which destroy all its disks; by default none.
-            Groups are dealt to nodes and racks as for `tolerate_nodes`. A network without racks counts as one rack.
+            Groups are spread over nodes and racks as for `tolerate_nodes`. A network without racks counts as one rack.
 
         Returns
         -------
@@ -333,7 +333,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         rebuild_rate : float, optional
             Rate of the rebuild, bytes restored a second, at most 1e12. By default nothing is rebuilt.
         chunk : float
-            Bytes that the rebuild reads of a disk at once, 512 bytes to 16 MB; by default 1 MB.
+            Bytes that the rebuild reads from a disk in one access, 512 bytes to 16 MB; by default 1 MB.
 
         Returns
         -------
@@ -364,7 +364,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
 
     @validate
     def growth(self, data: Growth = 0.0, load: Growth = 0.0) -> GrowthRanking:
-        """Return how long each scheme of the ranking is enough while the data and the load grow.
+        """Return the time for which each scheme meets the requirements while the data and the load grow.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         Returns
         -------
         GrowthRanking
-            The schemes, sorted by the time for which they are enough, each with the requirement that ends it.
+            The schemes, sorted by this time, each with the first requirement that it no longer meets.
 
         Raises
         ------
@@ -496,7 +496,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def _require_no_cache(self, what: str) -> None:
         """Raise InputError if the disks are behind a cache. what: name of a method or argument."""
         if self.needs.cache is not None:
-            raise InputError(f"{what} with a cache: there is no formula; ask for the disks without the cache")
+            raise InputError(f"{what} with a cache: there is no formula; plan the disks without the cache")
 
     def _require_purchasable(self, given: set[str | None], bit_error_rate: float) -> None:
         """Raise InputError if arguments of `next_purchase` do not fit together. given: names of arguments with values."""
@@ -654,7 +654,7 @@ def _failed_domains(needs: Requirements) -> list[str]:
     if not needs.failed_domains:
         return []
     return [
-        f"all data remain after the loss of {needs.failed_domains}: the disks of each group are dealt to the nodes in turn, "
+        f"all data remain after the loss of {needs.failed_domains}: disks of a group are assigned to the nodes in turn, "
         "and the nodes to the racks in turn; response times and rebuilds after such a failure are not predicted"
     ]
 

@@ -122,9 +122,8 @@ class TagQueue(AbstractQueue):
             )
         if facts.competes or facts.withdraws or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
-                f"{type(self).__name__} with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not "
-                "modelled; use a dispatcher that sends each request only to the bricks that serve it, or use "
-                "Unlimited()"
+                f"{type(self).__name__}: not modelled with claims, with outages of bricks, or if parts are withdrawn, "
+                "hedged or delayed; use a dispatcher that sends a request only to the bricks that serve it, or Unlimited()"
             )
 
     def on_access_ended(self, private: Any, event: AccessEnded) -> Any:

@@ -144,9 +144,9 @@ def data_loss(
 
 
 def _ratio_interval(numerators: np.ndarray, denominators: np.ndarray, width: float) -> np.ndarray:
-    """Return the ratio of the means of two sums over rows, and its interval of a width in standard errors.
+    """Return the mean of the numerators divided by the mean of the denominators, with the interval of this ratio.
 
-    The sums of losses are for one trial if the denominators are 1. The interval is infinite if nothing was observed.
+    width: half-width of the interval in standard errors. The interval is infinite if all denominators are 0.
     """
     mean = denominators.mean()
     if mean == 0:

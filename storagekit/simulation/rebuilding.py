@@ -124,7 +124,7 @@ def _sectors(layout: AfterLoss, chunk: float | None) -> int:
     require(sectors == int(sectors), "chunk", chunk, f"a multiple of {SECTOR}", "bytes")
     if longest is not None:
         fits = sectors <= longest and longest % sectors == 0
-        require(fits, "chunk", chunk, f"a slice ({longest * SECTOR} bytes) or a divisor of it", "bytes")
+        require(fits, "chunk", chunk, f"the {longest * SECTOR} bytes of a slice, or a divisor of this number", "bytes")
     return int(sectors)
 
 

@@ -225,7 +225,11 @@ class SegmentBatch:
         return self._time[start - self.first[0] : stop - self.first[0]]
 
     def _continues(self, segment: int, ending: Ending | None) -> bool:
-        """Return whether a segment has the requests of the preceding segment in the system, and has had them for long."""
+        """Return whether a segment continues the preceding segment: whether response times before the segment are equal.
+
+        All requests that are in the system at the beginning of the segment must have equal response times. So must
+        enough of the earlier requests, and most of the latest quarter of them.
+        """
         assert ending is not None
         before, edge = self._before(segment), self.edges[segment]
         here = self.response[segment, :before]

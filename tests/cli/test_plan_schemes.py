@@ -305,7 +305,7 @@ def test_ssds_are_planned_as_drives_and_as_a_cache(storagekit):
         (["--drive", "size=1TB,iops=1/2", "--rate", "100"], "SSD: 'latency' is missing"),
         (
             ["--drive", NVME.replace("iops=1000000", "iops=10"), "--rate", "1"],
-            "at least 12500, that of one outstanding",
+            "at least 12500, the rate of one outstanding",
         ),
     ],
 )

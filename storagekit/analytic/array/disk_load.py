@@ -69,7 +69,7 @@ class Operation:
 
 
 def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
-    """Return the reads and the writes of a layout, each if its share is above 0.
+    """Return the operations of a layout: reads if their share is above 0, and writes if their share is above 0.
 
     Parameters
     ----------

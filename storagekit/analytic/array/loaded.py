@@ -299,7 +299,10 @@ def loaded_by_class(
 
 
 def _unless_overloaded(found: Loaded, demand: "DiskDemand") -> Loaded:
-    """Return response times with the utilization and the mean of an overloaded array, where JAX finds it overloaded."""
+    """Return the response times; if the array is overloaded, with its demand as the utilization and an infinite mean.
+
+    Values that JAX traces are unknown, so that both cases are computed, and one is selected.
+    """
     space = namespace_of(demand.overloaded)
     busy = space.where(demand.overloaded, demand.demand, found.utilization)
     return replace(found, utilization=busy, mean=space.where(demand.overloaded, np.inf, found.mean))
@@ -409,9 +412,10 @@ def disk_demand(
 
 
 def _with_sizes(one: RequestClass, sizes: TransferSizes) -> RequestClass:
-    """Return a class with the shares of its sizes, and with few reads or writes instead of none if JAX traces its reads.
+    """Return a class that has shares of sizes, by default the shares of all requests.
 
-    Without any writes, the sizes of the writes of a class have an effect on the derivatives only.
+    If JAX traces the share of reads, a share of 0 or 1 is moved by a small amount, so that the derivatives depend on the
+    sizes of reads and of writes.
     """
     one = one if one.sizes is not None else replace(one, sizes=tuple(sizes.shares))
     reads: Any = one.reads
@@ -422,7 +426,7 @@ def _with_sizes(one: RequestClass, sizes: TransferSizes) -> RequestClass:
 
 
 def _sizes_of_accesses(sizes: TransferSizes, kinds: Sequence[Operation]) -> TransferSizes:
-    """Return transfer sizes with the shares of all accesses that read, and of all accesses that write."""
+    """Return the transfer sizes with their shares among the accesses that read, and among the accesses that write."""
     own = stacked([sizes.shares if one.sizes is None else stacked(one.sizes) for one in kinds])
     every = stacked([stacked([one.share * one.reads, one.share * one.writes]) for one in kinds]).T @ own
     # without reads, or without writes, their shares have no effect

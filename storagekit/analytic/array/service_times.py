@@ -194,7 +194,7 @@ class ServiceDistributions:
         return self.selected(self.services.positioned(self.time[None] - least[:, None]))
 
     def selected(self, within: NDArray) -> NDArray:
-        """Return the distribution of the nearest request, from that of a request at a random place."""
+        """Return the distribution of the time of the nearest request, from the times of a request at a random location."""
         if self.chances is None:
             return within
         space = namespace_of(within, self.chances)

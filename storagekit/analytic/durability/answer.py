@@ -221,8 +221,8 @@ def _burst_conventions(bursts: Sequence[Burst]) -> tuple[str, ...]:
 def _lost_bytes(model: ReliabilityModel, chain: Chain, losses: float) -> float | None:
     """Return the expected number of lost bytes of user data for an expected number of losses.
 
-    A read error loses one unreadable sector, and the data of its counterparts on the failed disks. All other losses
-    concern the stripes with more lost chunks than parities.
+    A read error loses one unreadable sector, and the sectors on the failed disks that only this sector could restore.
+    All other losses concern the stripes with more lost chunks than parities.
     """
     redundancy = model.redundancy
     if redundancy.capacity is None:

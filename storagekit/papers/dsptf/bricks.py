@@ -334,7 +334,7 @@ class TraceSystem(NamedTuple):
         return recorded(given.trace, self._sectors(given), unit=UNIT)
 
     def cache(self, scheme: str, given: Source) -> BrickLRU:
-        """Return the memory of the bricks under a scheme. Each brick has `memory` times the scale of the trace."""
+        """Return the memory of the bricks under a scheme. The size of a memory is `memory`, scaled like the trace."""
         memory = self.memory * given.scale
         # Rounded up, so that traces of equal length share a compilation although their scales differ.
         sets = 2 ** math.ceil(math.log2(BrickLRU.sized(memory, bricks=self.bricks).sets))

@@ -46,8 +46,8 @@ class ArrayEffort(Effort):
         Number of requests in each window in the exhibits where requests arrive at many times the rate of the trace, by
         default 3000.
     table : int
-        Number of entries in the table of delayed writes, by default 64. If the table is full, delayed copies are
-        written at once. For TPC-C the table has twice this number, but at most `PAPERS_TABLE`.
+        Number of entries in the table of delayed writes, by default 64. If the table is full, delayed copies move to
+        the foreground queues. For TPC-C the table has twice this number, but at most `PAPERS_TABLE`.
     loop_requests : int
         Number of requests in each run of a closed loop, by default 1500.
     questions : int

@@ -166,7 +166,7 @@ class TraceFile:
         self.outline = self._outlined()
 
     def parts(self) -> Iterator[RequestTrace]:
-        """Yield the requests in order of time, about 262,144 at once. All parts have the same devices.
+        """Yield the requests in order of time, about 262,144 in each part. All parts have the same devices.
 
         Yields
         ------
