@@ -98,7 +98,7 @@ class FittedSSD:
         The SSD.
     comparison : Dataset
         For each log, the mean and the 99th percentile of the measured response times, and those of the SSD, seconds. If half
-        of each log was used for the fit, the measured times are those of the other half.
+        of each log was used for the fit, the measured times are from the other half.
     held_out : bool
         Whether only the first half of each log was used for the fit.
     notes : tuple of str

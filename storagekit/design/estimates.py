@@ -341,7 +341,7 @@ def of_simulation(
     relative = ends / means[..., None]
     elasticities = estimate[..., None] + (relative[:, :, 1] - relative[:, :, 0]) / distance[:, None]
     at = np.array(list(values.values()))[:, None]
-    # the derivative is a product, whose interval contains that of the measure itself
+    # the derivative is a product, whose interval includes the error of the measure itself
     mean = middle.mean(-1, keepdims=True)
     derivatives = (elasticities * mean[:, None] + estimate[..., None] * (middle - mean)[:, None]) / at
     attributes = dict(centre.attrs) | {"step": step, "varied": list(values), "warm_up_requests": settings["warm_up"]}

@@ -62,7 +62,7 @@ class Optimum:
         The best point if whole numbers may have fractions; equal to `values` if there are no whole numbers or if they cannot
         have fractions.
     gap : float
-        Difference between the objective at `values` and at `relaxed`, relative to the latter; NaN if the latter is 0.
+        Difference between the objective at `values` and at `relaxed`, divided by the value at `relaxed`; NaN if that is 0.
     active : tuple of str
         Constraints and bounds that hold with equality: within 0.01%, or 1% for simulations.
     combinations : int

@@ -138,8 +138,8 @@ class SSD:
         The reads, and the writes, of some sizes. Between these sizes, times are interpolated linearly; above them, they grow
         with the bandwidth of the largest size.
     units : int, optional
-        Number of units; by default as many as the latency and the rate of small reads allow. With fewer units, more of the
-        latency is outside of the units.
+        Number of units; by default the largest number that the latency and the rate of small reads allow. With fewer
+        units, more of the latency is outside of the units.
     endurance : float, optional
         Bytes that can be written to the drive before it is worn out; by default unknown.
     buffered : bool

@@ -73,7 +73,7 @@ def load_ssd(name: Annotated[str | Path, drive_name]) -> SSD:
           capacity_gb; optional are units, endurance_tb (bytes that can be written), buffered (true or false, see `SSD`),
           and the texts name, source and assumed;
         - a file with measured times, as `storagekit drive fit-ssd` writes it: tables `reads` and `writes` with the fields
-          kb, latency_us, iops and spread in place of those of the data sheet;
+          kb, latency_us, iops and spread in place of the fields of the data sheet;
         - a line such as `iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB`, with the values of reads and of
           writes, and optionally `units=80` and `endurance=7PB`.
 

@@ -334,7 +334,7 @@ class Runner:
         self.run = self._begun(drawn)
 
     def _begun(self, drawn: np.ndarray, **more: np.ndarray) -> Run:
-        """Return the runs before their first event. `more`: fields of `Run` that differ from those of `begin`."""
+        """Return the runs before their first event. `more`: fields of `Run` that differ from the result of `begin`."""
         with addressed(self.wide), uncollected():
             run = _begin(self.arrays, self.static, self._key, drawn)
             run = run._replace(**{name: jnp.asarray(column) for name, column in more.items()})

@@ -253,7 +253,7 @@ class ReliabilityModel:
     repair : Repair
         Detection, rebuild and spares.
     domains : sequence of Domain
-        Failure domains, from the largest to the smallest. Each contains the same number of the next ones. None by
+        Failure domains, from the largest to the smallest. Each contains the same number of domains of the next kind. None by
         default.
     bit_error_rate : float
         Probability that a bit cannot be read (unrecoverable read errors), by default 0; 1e-15 is usual. An error during

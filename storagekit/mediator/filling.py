@@ -169,7 +169,7 @@ class Balanced:
         """Return the index of the stripe shape with the most sessions.
 
         Among several stripe shapes with the most sessions, those with the fewest agents are preferred, and among these
-        the one with the largest unit.
+        the shape with the largest unit.
 
         Parameters
         ----------

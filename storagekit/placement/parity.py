@@ -69,7 +69,7 @@ class AbstractParity(AbstractPlacement):
 
     @abstractmethod
     def _order_of(self, turn: Int[AnyArray, "*row"], group: Int[AnyArray, "*row"]) -> tuple[Int[AnyArray, "*row"], ...]:
-        """Return the arrays that describe the order of the drives. turn: number of the row among those of its group."""
+        """Return the arrays that describe the order of the drives. turn: number of the row among the rows of its group."""
 
     @abstractmethod
     def _position_of(self, drive: Int[AnyArray, "*#row"], location: ParityRow) -> Int[AnyArray, "*#row"]:
@@ -315,7 +315,7 @@ def unit_location(
     Returns
     -------
     turn, group, column : int array, `[*row]`
-        Number of the row among those of its group, number of the group, and number of the unit in its row.
+        Number of the row among the rows of its group, number of the group, and number of the unit in its row.
     """
     turn, group = number // rows, number % rows
     return turn // data, group, turn % data

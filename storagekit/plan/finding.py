@@ -152,7 +152,7 @@ class Exceeded(NamedTuple):
 
 
 def exceeded(needs: Requirements, one: Prediction) -> list[Exceeded]:
-    """Return the response times of a scheme that exceed their limits, first those of all requests."""
+    """Return the response times of a scheme that exceed their limits, beginning with the response times of all requests."""
     every = [("mean", "", one.mean, needs.mean), ("p99", "", one.p99, needs.tail)]
     for tenant, found in zip(needs.tenants, one.tenants, strict=bool(one.tenants)):
         every += [("mean", tenant.name, found.mean, tenant.mean), ("p99", tenant.name, found.p99, tenant.p99)]

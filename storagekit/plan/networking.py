@@ -56,7 +56,7 @@ def with_network(needs: Requirements, one: Prediction) -> Prediction:
     if needs.outstanding is None or most >= one.throughput:
         return found
     busy = one.utilization * most / one.throughput
-    # exactly 1, whatever the rounding error
+    # exactly 1, without a rounding error
     return replace(found, network=1.0, mean=needs.outstanding / most, utilization=busy)
 
 

@@ -138,14 +138,14 @@ def classes_of(needs: Requirements, operations: Sequence[tuple[Operation, ...]] 
 
 
 class Responses(NamedTuple):
-    """The response times of all requests, and those of each tenant."""
+    """The response times of all requests, and of each tenant."""
 
     all: Loaded
     tenants: tuple[Loaded, ...]
 
     @classmethod
     def of(cls, needs: Requirements, classes: Sequence[RequestClass], found: Sequence[Loaded]) -> "Responses":
-        """Return the response times from those of classes. Without tenants, there is one class."""
+        """Return the response times, from the response times of classes. Without tenants, there is one class."""
         return cls(all_of(classes, found), tuple(found) if needs.tenants else ())
 
     def figures(self, needs: Requirements) -> tuple[TenantFigures, ...]:

@@ -220,7 +220,7 @@ class Purchases:
         return "no scheme has enough capacity" if self._any_kind else "no scheme of this kind has enough capacity"
 
     def _families_of(self, drive: Drive | SSD) -> list[Family]:
-        """Return the families with formulas. The default families of the present drive become those of the other drive."""
+        """Return the families with formulas. For another drive, its default families replace the default families."""
         usual, others = (default_families(one, self.needs.tolerate) for one in (self.needs.drive, drive))
         found = [others[usual.index(one)] if one in usual else one for one in self.families]
         if isinstance(drive, SSD):
@@ -323,7 +323,7 @@ def behind_cache(all_needs: Requirements, needs: Requirements, one: Prediction, 
 
 
 def _tenant_behind(tenant: Tenant, needs: Requirements, found: Responses, hits: float, time: float) -> TenantFigures:
-    """Return the response times of all requests of a tenant. found: those of the misses. See `behind_cache`."""
+    """Return the response times of all requests of a tenant. found: response times of the misses. See `behind_cache`."""
     left = {one.name: response for one, response in zip(needs.tenants, found.tenants, strict=True)}
     served = hits * tenant.read_share
     if tenant.name not in left:
@@ -334,7 +334,7 @@ def _tenant_behind(tenant: Tenant, needs: Requirements, found: Responses, hits: 
 
 
 def _quantile(share: float, missed: Loaded, served: float, time: float) -> float:
-    """Return a quantile of all response times. missed: those of misses. served: share of hits, which take `time` each."""
+    """Return a quantile of all response times. missed: response times of misses. served: share of hits, which take `time`."""
     # hits are shorter than misses, so that the slowest requests are misses
     left = 1 - (1 - share) / (1 - served)
     return max(time, missed.quantile(left)) if left > 0 else time

@@ -77,8 +77,8 @@ def schemes(
     data : float
         Amount of data in bytes.
     size : float or mapping of float to float
-        Request size in bytes, or a mapping from request sizes to their shares or counts, such as those of a histogram, which
-        are divided by their sum; by default 4 KB.
+        Request size in bytes, or a mapping from request sizes to their shares or counts, such as the counts of a histogram,
+        which are divided by their sum; by default 4 KB.
     read_share : float
         Share of reads, 0 to 1; by default 1.
     rate : float, optional
@@ -203,7 +203,7 @@ def _scheduler(scheduler: Scheduler | None, needs: Requirements) -> Scheduler:
 
 
 def _goal(goal: Objective | None, needs: Requirements) -> Objective:
-    """Return the goal of the ranking, by default the one for this kind of load. Raises InputError for a wrong type."""
+    """Return the goal of the ranking, by default the goal for this kind of load. Raises InputError for a wrong type."""
     if goal is None:
         return MinMean() if needs.outstanding is None else MaxThroughput()
     wanted = "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()"

@@ -444,7 +444,7 @@ class SpreadParity(Parity):
     group, parities, groups, full_stripes
         See `Parity`. Each address of the disks has `groups` groups.
     count : int
-        Number of disks, at least those of `groups` groups. The other disks are spare space on all disks.
+        Number of disks, at least the disks of `groups` groups. The capacity of the other disks is spare space on all disks.
 
     Raises
     ------

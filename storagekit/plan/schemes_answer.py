@@ -189,7 +189,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def check(self, *, schemes: int = 3, seeds: int = 16, requests: int | None = None) -> Check:
         """Simulate the first schemes of the ranking.
 
-        The simulation has no network and no cache. Predictions are those of the disks, for the requests that reach them.
+        The simulation has no network and no cache. It is compared with the predictions for the disks, without the requests
+        that hit in the cache.
 
         Parameters
         ----------
@@ -603,7 +604,7 @@ def _cache(needs: Requirements, cache: SSDCache) -> list[str]:
     return [
         f"a cache of {cache.drives} x {cache.ssd.name} serves {cache.hit_share(needs.data):.0%} of the reads, at random. The "
         f"data of other reads is then written to it. Writes go to both, and {ends}; the disks still write each of them. The "
-        "columns from busy to rebuild are those of the disks",
+        "columns from busy to rebuild are for the disks",
         *ssd_limits(cache.ssd),
     ]
 

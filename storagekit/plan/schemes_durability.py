@@ -71,7 +71,7 @@ class SchemeDurability(RankedScheme):
         return "none" if most is None else f"{most.share:.0%}: {' > '.join(most.events)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values as a dictionary for JSON, with those of the durability."""
+        """Return the values as a dictionary for JSON, with the values of the durability."""
         return super().to_dict() | finite(self.durability.to_dict())
 
 

@@ -183,7 +183,7 @@ def _fewest(
 
     The number of disks is at least `first` and at most `last`, and the second layout has fewer disks than the first
     layout. A layout that does not exist is None. If several layouts
-    miss the goal equally, such as saturated layouts, the second layout is the one with the highest throughput.
+    miss the goal equally, such as saturated layouts, the second layout is the layout with the highest throughput.
     """
     closest, mirrors = None, question.least_mirrors
     # only multiples of the number of mirrors are possible

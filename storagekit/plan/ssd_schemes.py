@@ -136,7 +136,7 @@ def _accesses(scheme: Scheme, share: float, reads: float, read: SSDAccess, write
 
 
 def _by_mix(needs: Requirements, kinds: Sequence[UnitRequests], found: Sequence[Loaded]) -> list[Loaded]:
-    """Return the response times of each mix, from those of its reads and writes of each size."""
+    """Return the response times of each mix, from the response times of its reads and writes of each size."""
     count = 2 * len(needs.sizes)
     pairs = [(one.share, loaded) for one, loaded in zip(kinds, found, strict=True)]
     return [mixture(pairs[first : first + count]) for first in range(0, len(pairs), count)]

@@ -113,7 +113,7 @@ class Tenant:
         return sizes_of(self.size)
 
     def shares_of(self, sizes: Sequence[float]) -> tuple[float, ...]:
-        """Return the share of each of some sizes among the requests. sizes: bytes, which include those of the tenant."""
+        """Return the share of each of some sizes among the requests. sizes: bytes, which include the sizes of the tenant."""
         own = dict(self.sizes)
         return tuple(own.get(size, 0.0) for size in sizes)
 

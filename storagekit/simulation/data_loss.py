@@ -82,7 +82,7 @@ def data_loss(
     Notes
     -----
     The module `loss_trial` describes the estimator. The mean time to data loss is the regenerative estimator: the mean
-    length of a cycle, divided by the probability that a cycle ends in a loss. Intervals are those of the normal
+    length of a cycle, divided by the probability that a cycle ends in a loss. Intervals are from the normal
     distribution, with the delta method for a ratio. With few trials or extremely rare losses the intervals are too
     narrow, because trials with a rare large weight may be missing.
 

@@ -35,7 +35,7 @@ LEAST_AGE = 1e-12
 LEAST_RATE = 1e-12
 # Cause of no loss.
 KEPT = -1
-# Sums over trials before those of the weights of losses by cause: trials with a first failure, likelihood ratios, and
+# Sums over trials that precede the sums of weights of losses by cause: trials with a first failure, likelihood ratios, and
 # durations since the first failure times their weights.
 SUMS = BEGUN, RATIO, TIMES = range(3)
 

@@ -36,7 +36,7 @@ def overload_reasons(
     responses : sequence of float
         Mean response time in each part of the run, seconds; NaN for a part without requests.
     closed : bool
-        Whether the requests are those of a closed loop, in which the drives are always busy.
+        Whether the requests are from a closed loop, which keeps the drives busy.
 
     Returns
     -------

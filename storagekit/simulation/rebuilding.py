@@ -134,7 +134,7 @@ def _in_order(system: System, sectors: int, count: int, draw: np.random.Generato
     Raises
     ------
     InputError
-        If the drive is smaller than a request, or the addresses need more bits than those of the system.
+        If the drive is smaller than a request, or the addresses need more bits than the addresses of the system.
     """
     layout = system.placement
     assert isinstance(layout, AfterLoss)

@@ -1,8 +1,9 @@
 """Replay a long trace in segments that are simulated in parallel.
 
-Each segment begins with an empty system, some requests before the first request that it counts. In a stable system the
-response times of these requests soon equal those in the preceding segment. If the requests that are still in the system
-when the segment begins to count are equal too, the segment continues as the preceding segment would.
+Each segment begins with an empty system, some requests before the first request that it counts. The preceding segment
+simulates these requests too. In a stable system, their response times in the two segments are equal after a short time. If
+the requests that are in the system when the segment begins to count have equal response times too, the segment continues as
+the preceding segment would.
 """
 
 from collections.abc import Sequence

@@ -145,7 +145,7 @@ def _repeated(
     def next_level(states: PyTree, given: tuple[Array, Array]) -> tuple[PyTree, Float[Array, ""]]:
         target, key = given
         ends, success = jax.vmap(lambda key, state: climb(key, state, target))(jax.random.split(key, trials), states)
-        # Without a success all weights are 0, and the estimate is 0 whatever is drawn.
+        # Without a success all weights are 0, and the estimate is 0 for any draws.
         chance = success / jnp.maximum(jnp.sum(success), 1)
         drawn = jax.random.choice(jax.random.fold_in(key, 1), trials, (trials,), p=chance)
         return jax.tree.map(lambda leaf: leaf[drawn], ends), jnp.mean(success)

@@ -134,7 +134,7 @@ def _levels(arrivals: Any, more: Any) -> Any:
 
     depth, count = arrivals.shape[0], arrivals.shape[1] - 1
     level, below = np.ogrid[:count, : count + 1]
-    # After an idle period, a service finds one request. A later service finds those that the service before it leaves.
+    # After an idle period, a service finds one request. A later service finds the requests that the service before it leaves.
     further = np.where(below == 0, level, level - below + 1)
     crossed = more[np.clip(below, 1, depth) - 1, np.clip(further, 0, count)] * ((below <= level) | (below == 0))
     none = arrivals[np.minimum(np.arange(1, count + 1), depth) - 1, 0]

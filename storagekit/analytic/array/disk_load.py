@@ -45,7 +45,7 @@ class Operation:
     returns : bool
         Whether the request writes the disks that it has read; False by default.
     sizes : tuple of float, optional
-        Share of each size among these requests; by default those of all reads, or of all writes.
+        Share of each size among these requests; by default the shares among all reads, or among all writes.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _kinds_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
 
 @dataclass(frozen=True)
 class BackgroundAccesses:
-    """Accesses that belong to no request, for example those of a rebuild or of a backup.
+    """Accesses that belong to no request, for example the accesses of a rebuild or of a backup.
 
     They are assumed to arrive as a Poisson process.
 

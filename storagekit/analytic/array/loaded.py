@@ -231,7 +231,7 @@ def loaded(
     depth : int
         Number of requests among which a disk selects the nearest, by default 1: requests are served in order of arrival.
     background : Background
-        Accesses of each disk that belong to no request, for example those of a rebuild; by default none.
+        Accesses of each disk that belong to no request, for example the accesses of a rebuild; by default none.
     operations : tuple of Operation, optional
         Kinds of requests; see `RequestClass`.
 
@@ -309,7 +309,7 @@ def _unless_overloaded(found: Loaded, demand: "DiskDemand") -> Loaded:
 
 
 def all_of(classes: Sequence[RequestClass], found: Sequence[Loaded]) -> Loaded:
-    """Return the response times of all requests, from those of each class. See `loaded_by_class`."""
+    """Return the response times of all requests, from the response times of each class. See `loaded_by_class`."""
     first = found[0]
     if len(found) == 1 or not first.time.size:
         return first
@@ -333,7 +333,7 @@ def _require_classes(shape: Shape, sizes: TransferSizes, classes: Sequence[Reque
 def _of_classes(
     classes: Sequence[RequestClass], shape: Shape, operations: Sequence[Operation], within: NDArray
 ) -> NDArray:
-    """Return the share of the requests of each class that complete within each time, from those of each operation."""
+    """Return the share of the requests of each class that complete within each time, from the shares of each operation."""
     found, first = [], 0
     for one in classes:
         last = first + len(one.kinds(shape))

@@ -74,7 +74,7 @@ CONDITIONS = {
 }
 # Conditions with requests of their own.
 _STREAMS = ("bursts", "popular data")
-# Load: requests a second as a share of those that all bricks could serve in order of arrival, with this service time.
+# Load: request rate divided by the maximum rate of all bricks in order of arrival, with this service time.
 LOADS, DISK_SERVICE = (0.3, 0.5, 0.7), 8.6 * MS
 # Bursts: rates as multiples of the mean, which alternate after this number of requests.
 BURSTS, _PHASE = (0.4, 1.6), 100
@@ -277,7 +277,7 @@ def tails(
     condition : sequence of str
         Names of `CONDITIONS`.
     load : sequence of float
-        Requests a second, as a share of those that all bricks could serve in order of arrival.
+        Request rate, divided by the maximum rate at which all bricks serve in order of arrival.
 
     Returns
     -------

@@ -88,7 +88,7 @@ class Blkparse(BlockEvents):
 
 
 class BlkparseAll(Blkparse):
-    """The lines of events that blkparse prints. Requests are counted at all devices, also at those that remap them."""
+    """The lines of events that blkparse prints. Requests are counted at all devices, also at devices that remap them."""
 
     name = "blkparse-all"
     lowest = False

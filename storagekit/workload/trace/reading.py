@@ -154,7 +154,7 @@ def chunks(
     RequestTrace
         About 65,536 requests. Times are relative to the first record of the file. If the file is not in order, times
         may decrease or be negative. Later chunks append names to `devices`, so that an index keeps its meaning.
-        `source.skipped` and `source.notes` are those of the whole file in the last chunk, and empty before.
+        `source.skipped` and `source.notes` are for the whole file in the last chunk, and empty in the other chunks.
 
     Raises
     ------

@@ -228,7 +228,7 @@ class Table(TextFormat):
     Parameters
     ----------
     columns : mapping of str to Column, optional
-        The columns; by default those that the header determines.
+        The columns; by default the columns that the header determines.
     """
 
     name = "table"
