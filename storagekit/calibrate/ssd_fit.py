@@ -97,7 +97,7 @@ class FittedSSD:
     ssd : SSD
         The SSD.
     comparison : Dataset
-        For each log, the mean and the 99th percentile of the measured response times, and those of the SSD, seconds. If half
+        For each log, the mean and the 99th percentile of the response times, measured and of the SSD, seconds. If half
         of each log was used for the fit, the measured times are from the other half.
     held_out : bool
         Whether only the first half of each log was used for the fit.

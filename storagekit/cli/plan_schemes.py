@@ -291,9 +291,9 @@ def _ranked(given: SimpleNamespace):
 def _require_possible(given: SimpleNamespace) -> None:
     """Raise InputError for an option that needs disks."""
     remedies = {
-        "check": "the engine simulates disks",
+        "check": "only disks can be simulated",
         "copies": "there is no formula",
-        "simulated": "the engine simulates disks",
+        "simulated": "only disks can be simulated",
         "after_failure": "there is no formula; the column `one lost` has the load",
         "rebuild_mb_s": "there is no formula; a rebuild uses the idle time",
         "outstanding": "there is no formula; give --rate",

@@ -70,7 +70,7 @@ def chosen_numbers(scenario: Scenario, names: Sequence[str]) -> dict[str, float]
 
 
 def point_of(label: str, values: Any) -> dict[str, float]:
-    """Return the values of the parameters of a function.
+    """Validate the values of the parameters of a function, and return them.
 
     Parameters
     ----------

@@ -168,7 +168,7 @@ class Balanced:
     def best(self, chosen: NDArray | None = None) -> int:
         """Return the index of the stripe shape with the most sessions.
 
-        Among several stripe shapes with the most sessions, those with the fewest agents are preferred, and among these
+        Among several stripe shapes with the most sessions, the shapes with the fewest agents are preferred, and among these
         the shape with the largest unit.
 
         Parameters

@@ -245,7 +245,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
         """Return the location of each request."""
 
     def address_limit(self, drive: AbstractLayout) -> int:
-        """Return a number above every address of the layout: the addresses of its data, and those on its drives.
+        """Return a number above every address of the layout: the addresses of its data, and the addresses on its drives.
 
         It is known before compilation. If the limit is 2^31 or more, the engine uses addresses of 64 bits.
         """

@@ -293,7 +293,7 @@ def require_group(
         Whether each drive of the group has a part of each write.
     """
     require((parities >= 1) & (parities < MOST_PARTS), "parities", parities, f"1 to {MOST_PARTS - 1}")
-    require(disks >= parities + 2, "size of a group", disks, "at least two more than the parity drives", "drives")
+    require(disks >= parities + 2, "size of a group", disks, "at least the number of parity drives plus 2", "drives")
     if full_stripes:
         require(disks <= MOST_PARTS, "size of a group with full stripes", disks, f"at most {MOST_PARTS}", "drives")
 

@@ -68,7 +68,7 @@ def found_of(
     scheduler: Scheduler,
     disks: int,
 ) -> tuple[list[Prediction], list[Prediction]]:
-    """Return the schemes of `disks` disks that meet the requirements, and those with enough capacity that do not.
+    """Return the schemes of `disks` disks that meet the requirements, and schemes that only have enough capacity.
 
     timing: `timing_of` the drive. most_busy: largest load as a share of what a scheme can serve.
     """

@@ -84,7 +84,7 @@ class Purchases:
     by: str
 
     def answer(self) -> NextPurchase:
-        """Return the changes, those with the largest gain per cost first."""
+        """Return the changes, from the largest to the smallest gain per cost."""
         present, impossible, changes = self.present, {}, []
         for name, cost, needs, one in self._tried():
             if self.budget is not None and cost > self.budget:

@@ -70,7 +70,7 @@ class Requirements:
     tolerate_nodes, tolerate_racks
         See `schemes`.
     tenants : tuple of Tenant
-        Tenants, whose rates are only used as shares of `rate`; none by default. `sizes` and `read_share` are those of all
+        Tenants, whose rates are only used as shares of `rate`; none by default. `sizes` and `read_share` are for all
         tenants together.
 
     Raises
@@ -163,7 +163,7 @@ class Requirements:
                 )
 
     def _require_known_load(self) -> None:
-        """Raise InputError for a load of SSDs without a formula."""
+        """Raise InputError for a kind of load that has no formula for SSDs."""
         if not isinstance(self.drive, SSD):
             return
         remedies = {
@@ -176,7 +176,7 @@ class Requirements:
                 raise InputError(f"{name} with {self.drive.name}, an SSD: there is no formula; {remedy}")
 
     def _require_known_cache(self) -> None:
-        """Raise InputError for a cache without a formula."""
+        """Raise InputError for a cache that has no formula."""
         if self.cache is None:
             return
         if isinstance(self.drive, SSD):

@@ -233,7 +233,9 @@ class Mirrored(Scheme):
     @property
     def caveat(self):
         if self.layout.mirrors > 1:
-            return "a mirror has one queue for reads, and each disk one for writes; the formulas do not separate queues"
+            return (
+                "a mirror has a queue for reads, and each disk a queue for writes; the formulas do not separate queues"
+            )
         return "the formulas assume that successive seeks of a disk are independent"
 
     def __str__(self):

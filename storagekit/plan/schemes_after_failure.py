@@ -215,7 +215,7 @@ def _is_declustered(scheme: Scheme) -> bool:
 
 
 def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list[Prediction]:
-    """Return predictions with the time of a rebuild at a chosen rate; those without a formula for it are left as they are."""
+    """Return predictions with the time of a rebuild at a chosen rate. Predictions without a formula for it do not change."""
     times = {one.name: one.rebuild for one in after.ranking}
     return [replace(one, rebuild=times.get(one.name, one.rebuild)) for one in predictions]
 
@@ -339,7 +339,7 @@ class _AfterFailure(NamedTuple):
         return Served(mean, float(np.interp(0.99, within, time)), affected.utilization)
 
     def _loaded(self, shape: Shape, disks: int, share: float, background: Background) -> Loaded:
-        """Return the response times of requests to some disks. share: of the requests that go to these disks."""
+        """Return the response times of requests to some disks. share: share of the requests that go to these disks."""
         question = self._question(shape, disks, share, background)
         return all_of(question["classes"], loaded_by_class(**question))
 

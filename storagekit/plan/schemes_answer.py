@@ -215,7 +215,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         from storagekit.plan.checking import check_schemes
 
         require_feasible(self.feasible, self.binding)
-        self._require_disks("check", "the engine simulates disks")
+        self._require_disks("check", "only disks can be simulated")
         chosen = self.ranking[: COUNT("schemes", schemes)]
         needs, at_rate = self.needs, self.needs.rate is not None
         if needs.network is not None or needs.cache is not None:

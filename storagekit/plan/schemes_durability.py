@@ -1,4 +1,4 @@
-"""How durable schemes are: the probability of a data loss with the rebuild time under the load of the question."""
+"""Durability of schemes: the probability of a data loss, with the rebuild time under the load of the question."""
 
 import math
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ class DurabilityRanking(SchemesRanking[SchemeDurability]):
     years : float
         Duration of the loss probability, years.
     ranking : tuple of SchemeDurability
-        The schemes, those with the smallest loss probability first.
+        The schemes, from the smallest to the largest loss probability.
     never : tuple of str
         Schemes whose rebuild never ends, because the load leaves no idle time after a failure.
     unknown : tuple of str

@@ -64,7 +64,7 @@ def _ssd(needs: Requirements) -> SSD:
 
 
 def _sizes(needs: Requirements, scheme: Scheme) -> list[float]:
-    """Return the bytes that an access of each size of request has on one drive."""
+    """Return the number of bytes that a request of each size accesses on one drive."""
     ways = scheme.shape.ways
     return [size if ways == 1 else float(paged(int(np.ceil(size / SECTOR)), ways) * SECTOR) for size, _ in needs.sizes]
 

@@ -212,8 +212,8 @@ def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant
     Returns
     -------
     tuple of Tenant
-        The tenants "reads" and "writes", without limits; one of them if the trace has only reads or only writes. Of many
-        sizes, those between two powers of two become one or two sizes with the same mean.
+        The tenants "reads" and "writes", without limits; one of them if the trace has only reads or only writes. If there
+        are many sizes, the sizes between two powers of two are replaced by one or two sizes with the same mean.
 
     Raises
     ------

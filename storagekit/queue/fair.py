@@ -151,7 +151,9 @@ class TagQueue(AbstractQueue):
     def _issued(
         self, private: Any, queued: Queued, slot: Int[Array, "1 *batch"], goes: Bool[Array, "1 *batch"]
     ) -> tuple[Any, Bool[Array, "brick *batch"], Bool[Array, "drive *batch"]]:
-        """Return the state after a brick has issued the request in a slot, its mask, and the mask of its drives with a part.
+        """Return the state after a brick has issued the request in a slot, and two masks.
+
+        The masks mark the brick, and the drives of the brick that have a part of the request.
 
         goes: whether the brick issues the request.
         """

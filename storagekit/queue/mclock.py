@@ -92,7 +92,7 @@ class MClock(TagQueue):
     """Give each stream a minimum and a maximum rate at every brick, and divide the rest by weight.
 
     A brick first issues requests whose reservation tags are due, with the earliest tag first. Otherwise it issues the
-    request with the lowest share tag among those whose limit tags are due. Other requests wait, even if the brick is
+    request with the lowest share tag among the requests whose limit tags are due. Other requests wait, even if the brick is
     idle.
 
     Parameters

@@ -124,7 +124,7 @@ def test_a_date_that_does_not_exist_or_has_another_form_raises(tmp_path, wrong):
 
 
 def test_dates_have_no_unit(tmp_path):
-    with pytest.raises(InputError, match="column 1 has dates, without a unit; give time=1"):
+    with pytest.raises(InputError, match="column 1 has dates, which have no unit; give time=1"):
         read(saved(tmp_path, DATED), columns="time=1:us,operation=2,offset=3,size=4")
 
 

@@ -42,8 +42,8 @@ class CommandQueue:
     wait : float
         Mean waiting time of the requests that wait, seconds.
     chances, waited : array of float, shape `[depth]`
-        Share of the services that are selected among 1, 2, ... requests: of all services, and of those of requests that
-        waited.
+        Share of the services that are selected among 1, 2, ... requests: share of all services (`chances`), and of the
+        services of requests that waited (`waited`).
     """
 
     busy: float

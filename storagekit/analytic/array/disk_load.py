@@ -32,7 +32,7 @@ SizeShares = Annotated[tuple[float, ...] | None, optional(several(SHARE, 1, "sha
 
 @dataclass(frozen=True)
 class Operation:
-    """A kind of requests, by its accesses: a request first reads some disks, and then writes some disks.
+    """A kind of request, described by its accesses: it first reads some disks, and then writes some disks.
 
     Parameters
     ----------
@@ -315,5 +315,5 @@ class DiskLoad(ABC):
     def responses(self) -> tuple[float, NDArray, NDArray]:
         """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them.
 
-        The shares are those among the requests of each kind, `[operation, time]`.
+        A share is a share of the requests of one kind. The shape is `[operation, time]`.
         """

@@ -345,14 +345,14 @@ def _of_classes(
 
 @dataclass(frozen=True)
 class DiskDemand:
-    """The load of a disk, and the share of the time for which it would be busy in saturation.
+    """The load of a disk, and the utilization that it would have with the service times of a saturated disk.
 
     Parameters
     ----------
     load : DiskLoad or _Ways
         The load.
     demand : float
-        The share of the time.
+        This utilization.
     background : float
         Part of `demand` for accesses that belong to no request.
     overloaded : bool
@@ -382,7 +382,7 @@ def disk_demand(
     depth: int = 1,
     background: Background = NO_BACKGROUND,
 ) -> DiskDemand:
-    """Return the demand of a disk without response times. For the arguments, see `loaded_by_class`."""
+    """Return the demand of a disk, without the computation of response times. For the arguments, see `loaded_by_class`."""
     own_sizes = any(one.sizes is not None for one in classes)
     if own_sizes:
         classes = tuple(_with_sizes(one, sizes) for one in classes)
@@ -554,7 +554,7 @@ class _Ways:
     def responses(self) -> tuple[float, NDArray, NDArray]:
         """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them.
 
-        The shares are those among the requests of each class, `[class, time]`.
+        A share is a share of the requests of one class. The shape is `[class, time]`.
         """
         # an overloaded disk, which only JAX computes, has no response times; a limit keeps the numbers finite
         busy = smallest(self.busy, _FULL) if traced(self.busy) else self.busy

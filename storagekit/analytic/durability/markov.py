@@ -58,7 +58,7 @@ class LossPath(NamedTuple):
     Parameters
     ----------
     events : tuple of str
-        The events since all disks worked, without those whose effect was repaired before the loss.
+        The events since all disks worked. Events whose effect was repaired before the loss are left out.
     share : float
         Share of the losses that have this path, 0 to 1.
     """

@@ -40,7 +40,7 @@ QUICK = Effort(seeds=4, requests=2_000)
 # Mean service time of a server, seconds. Sizes are whole sectors; with a mean of 20,000 sectors the rounding is negligible.
 SERVICE, SECTORS = 10 * MS, 20_000
 SERVERS = 32
-# Requests of a run on servers, as a multiple of those on disks.
+# Requests of a run on servers, as a multiple of the requests of a run on disks.
 _LONGER = 9
 ON_SERVERS: dict[str, AbstractDispatch] = {
     "two choices": ShortestQueue(2),

@@ -466,7 +466,7 @@ def _timed(column: Column, data: list[list[str]], at: int, file: str) -> Column:
     if not any(_DATED.match(row[at]) for row in data if at < len(row)):
         return column
     if column.unit != DEFAULT["time"]:
-        raise InputError(f"{file}: column {column.name} has dates, without a unit; give time={column.name}")
+        raise InputError(f"{file}: column {column.name} has dates, which have no unit; give time={column.name}")
     return Column(column.name, DATE)
 
 
