@@ -181,8 +181,8 @@ class UnitRequests:
     latency : Times
         Response time on idle drives.
     phases : tuple of Phase
-        The units whose waiting times delay the response, one phase after the other, such as the reads and the writes of a
-        write under parity. None for writes that complete in a buffer.
+        The units whose waiting times delay the response, one phase after the other. A write with parity, for example,
+        has a phase of reads and a phase of writes. A write that completes in a buffer has no phase.
 
     Raises
     ------

@@ -353,8 +353,8 @@ def reads_other_data(disks: Int[AnyArray, "..."] | int, parities: Int[AnyArray, 
     Returns
     -------
     bool or array of bool
-        Whether it does. The parts of a request of a group of more than 31 drives have no numbers, so that the result is
-        then false.
+        Whether a small write reads the other data. It is false for a group of more than 31 drives, because the parts of
+        its requests have no numbers.
     """
     return (disks - parities < parities + 2) & (disks < MOST_PARTS)
 

@@ -70,7 +70,7 @@ def found_of(
 ) -> tuple[list[Prediction], list[Prediction]]:
     """Return the schemes of `disks` disks that meet the requirements, and schemes that only have enough capacity.
 
-    timing: `timing_of` the drive. most_busy: largest load as a share of what a scheme can serve.
+    timing: `timing_of` the drive. most_busy: largest load, as a share of the maximum load of a scheme.
     """
     every = _predicted(needs, timing, families, scheduler, disks)
     met = [one for one in every if meets(needs, one) and (needs.rate is None or load_share(needs, one) <= most_busy)]

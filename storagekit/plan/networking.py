@@ -84,7 +84,7 @@ def _rebuild_time(needs: Requirements, scheme: Scheme, left: NDArray) -> float:
     if after is None:
         return 0.0
     restored = needs.data / scheme.usable(needs.capacity) * needs.capacity * after.content
-    # the other disks send what is read at the same time, and a disk, or all disks, receive what is restored
+    # the other disks send the data that is read at the same time, and one disk, or all disks, receive the restored data
     moved = restored * np.array([after.together, 1.0])
     return float(np.max(moved / left)) if np.all(left > 0) else np.inf
 

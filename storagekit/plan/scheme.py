@@ -103,8 +103,8 @@ class Scheme(ABC):
     def degraded(self, reads: float, read: float, write: float, first: float) -> float:
         """Return the factor by which the work of the busiest disk grows if another disk is lost; NaN if data is lost.
 
-        reads: share of reads. read, write: time of an access of a read, and of an access that writes, seconds. first: time
-        of an access with which a write reads first, seconds.
+        reads: share of reads. read: time of an access of a read. write: time of an access that writes. first: time of an
+        access that reads before a write. Times are in seconds.
         """
 
     @property

@@ -218,7 +218,7 @@ def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant
     Raises
     ------
     InputError
-        If the trace has no request, or its requests are all at one time and no rate is given.
+        If the trace has no request, or if all requests arrive at the same time and no rate is given.
 
     Examples
     --------

@@ -2,9 +2,9 @@
 
 In a zone whose tracks have `s` sectors, `d` of them with data, `n` sectors pass under the head in n / s revolutions.
 Requests begin at random pages of 4 KB. Counted from the beginning of a track, a page begins at any multiple of g sectors,
-plus a constant of the zone, where g is the largest common divisor of a page, of `d`, and of the sectors that share
-spares. A request has n - 1 inner limits of sectors. Limits at multiples of g are track boundaries with the probability
-g / d, and other limits never are. At a boundary the platter turns past the skew and the spare sectors of the track.
+plus a constant of the zone, where g is the largest common divisor of a page, of `d`, and of the sectors that share spares. A
+request has n - 1 inner limits of sectors. Limits at multiples of g are track boundaries with the probability g / d, and
+other limits are never track boundaries. At a boundary the platter turns past the skew and the spare sectors of the track.
 """
 
 from dataclasses import dataclass

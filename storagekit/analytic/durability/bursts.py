@@ -26,13 +26,13 @@ class BurstLayout:
     disks : int
         Number of disks of a pool.
     parities : int
-        Number of failed disks that a pool tolerates. A pool with more failed disks is lost, also if it is declustered.
+        Number of failed disks that a pool tolerates. A pool with more failed disks is lost, even if it is declustered.
     network_parities : int
         Number of lost pools that the code over racks tolerates; by default 0, for no code over racks.
     together : int, optional
         Number of racks of a clustered code. The racks form groups of this size, and the pools at the same position of
         the racks of a group belong together. By default the code is declustered: pools of any racks may belong
-        together, so that more than `network_parities` racks with a lost pool lose data.
+        together. Data is then lost if more than `network_parities` racks have a lost pool.
 
     Raises
     ------

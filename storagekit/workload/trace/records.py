@@ -95,7 +95,7 @@ class TraceSource:
         Number of records of the file that are left out, by kind: "trim", "flush", "damaged" and so on. By default
         empty.
     notes : tuple of str
-        How the reader interpreted the file where the file leaves a choice, one sentence each; by default none.
+        Interpretations of the reader where the file is ambiguous, one sentence each; by default none.
     timed : bool
         Whether the trace has arrival times; by default true. If not, all times are 0.
 
