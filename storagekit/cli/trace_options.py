@@ -253,7 +253,7 @@ def stored(file: Path, options: MergedTraceOptions, selection: PlacedSelection) 
 
 
 def streamed(file: Path, options: MergedTraceOptions, selection: Selection) -> "Iterator[RequestTrace]":
-    """Yield the selected requests of a trace in order of time. Memory does not grow with a trace of one file."""
+    """Yield the selected requests of a trace in order of time. A trace of one file is read in parts, to save memory."""
     from storagekit.workload.trace import chunks, read
     from storagekit.workload.trace.reading import in_order
 

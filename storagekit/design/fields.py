@@ -189,7 +189,7 @@ def _suggested(name: str, known: Mapping[str, Any]) -> str:
 
 
 def _check(scenario: Scenario, path: tuple[Any, ...], value: float) -> None:
-    """Raise InputError if the field at `path` must not have this value, as the constructors of all nodes above it do."""
+    """Raise InputError if the constructor of a node above the field at `path` rejects this value of the field."""
     nodes: list[Any] = [scenario]
     for key in path[:-1]:
         nodes.append(getattr(nodes[-1], key.name) if isinstance(key, GetAttrKey) else nodes[-1][key.idx])

@@ -37,7 +37,10 @@ _IOPS, _LATENCY = Validator(1e-3, 1e9, "requests/s"), Validator(1e-9, 1.0, "s")
 
 
 def spread_pairs(label: str, value: Any) -> tuple[tuple[float, float], ...]:
-    """Return pairs of a share and a multiple of a mean. Raises InputError unless the shares and the mean are 1."""
+    """Return pairs of a share and a multiple of a mean.
+
+    Raises InputError unless the sum of the shares and the mean of the multiples are 1.
+    """
     pairs = numbers(label, value)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs) or not np.isfinite(pairs).all() or (pairs < 0).any():
         raise InputError(

@@ -208,7 +208,7 @@ def _advance(
 
 
 def run_spec(leaf: ArrayLike) -> PartitionSpec:
-    """Return how a leaf of a batched scenario is divided among devices.
+    """Return the division of a leaf of a batched scenario among devices.
 
     The runs of an array `[1, run]` are divided among the devices. Every other leaf is copied to all devices.
     """
@@ -216,7 +216,7 @@ def run_spec(leaf: ArrayLike) -> PartitionSpec:
 
 
 def last_spec(leaf: ArrayLike) -> PartitionSpec:
-    """Return how an array whose last axis is the batch is divided among devices."""
+    """Return the division among devices of an array whose last axis is the batch."""
     return PartitionSpec(*(None,) * (np.ndim(leaf) - 1), "run")
 
 

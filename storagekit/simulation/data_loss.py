@@ -71,8 +71,8 @@ def data_loss(
         With the dimension `statistic` (mean, low, high): `loss_probability` of all groups, `group_loss_probability` of
         one group or pool, `likelihood_ratio`, and `mttdl_years`, the mean time to data loss of all groups. The expected
         value of `likelihood_ratio` is 1, so its interval shows whether the importance sampling works. `mttdl_years` is
-        present only for exponential lifetimes and spares that are always available, because only then the system starts
-        anew whenever all disks work. `share` is the share of the losses by `cause`, the last event.
+        present only for exponential lifetimes and spares that are always available, because only then the system is as good
+        as new whenever all disks work. `share` is the share of the losses by `cause`, the last event.
 
     Raises
     ------

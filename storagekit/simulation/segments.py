@@ -49,7 +49,7 @@ class SegmentsDiffer(Exception):
 
 
 def reason_not_parallel(system: System, mapping: TraceMapping) -> str:
-    """Return the reason why a replay is not simulated in parallel segments; empty if it is.
+    """Return the reason why a replay is not simulated in parallel segments; "" if it can be.
 
     Parameters
     ----------

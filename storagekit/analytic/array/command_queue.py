@@ -7,8 +7,8 @@ probabilities of the chain without differences of nearly equal numbers. Service 
 that the arrivals during a service have a negative binomial distribution.
 
 Requests that were not selected are farther away than requests at random locations. In closed loops of three drives (7,200
-rpm with 18 and 20 TB; 10,000 rpm with 9 GB), a selection among n = 2 to 31 requests took as long as a selection among 1 + f
-(n - 1) requests at random locations, with f from 0.70 to 0.87. The formulas use f = 0.75.
+rpm with 18 and 20 TB; 10,000 rpm with 9 GB), a selection among n = 2 to 31 requests took as long as a selection among
+1 + f (n - 1) requests at random locations, with f from 0.70 to 0.87. The formulas use f = 0.75.
 
 Waiting times above 0 are assumed to be exponential, with the mean of the chain.
 """

@@ -101,7 +101,8 @@ class Loaded:
     utilization : float
         Share of the time that a disk is busy; 1 or more if the array is overloaded.
     saturation : float
-        Arrival rate at which the utilization is 1, requests a second; 0 if other accesses overload the disks alone.
+        Arrival rate at which the utilization is 1, requests a second; 0 if the accesses that belong to no request
+        already overload the disks.
     mean : float
         Mean response time, seconds; infinite if the array is overloaded.
     time : array of float, shape `[time]`

@@ -291,8 +291,8 @@ def least_sampled(
     copies : array of int, shape `[layout]`
         Number of heads, one for each mirrored copy.
     idle : float or array of float, shape `[layout]`
-        Probability that a head is idle and can be chosen; 1 by default. The case in which no head is idle counts with
-        the positioning time of a single head.
+        Probability that a head is idle, so that it can be chosen; 1 by default. If no head is idle, the positioning time
+        is the time of a single head.
 
     Returns
     -------

@@ -136,7 +136,7 @@ def durability(
     model : ReliabilityModel
         The redundant data with their failures and repairs. All times are exponential.
     years : float
-        Duration in years of the length that the failures of the disks state, by default 1.
+        Duration, years, by default 1. The model gives the number of days of a year (`Failures.days`).
     bursts : sequence of Burst
         Correlated failures of all groups, in addition to the failures of the model. A burst that loses no data has no
         effect.

@@ -122,7 +122,7 @@ def write(
     array of float, shape `[1, *batch]`
         The time, seconds.
     BufferMemory
-        The state after the write, with times in seconds from now, the arrival of the write.
+        The state after the write. Its times are in seconds from the arrival of the write.
     """
     overheads, buffer = segments.controller.overheads, segments.controller.buffer
     crosses = request.count * real(segments.controller.bus.write)

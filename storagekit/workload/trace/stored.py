@@ -101,7 +101,7 @@ def outline_of(trace: RequestTrace | TraceFile) -> Outline:
 
 
 class TraceFile:
-    """A trace that stays in its file. Each pass reads the file again, in memory that does not grow with the trace.
+    """A trace that stays in its file. Each pass reads the file again in parts, to save memory.
 
     The first pass, when the object is created, computes `outline` and raises for a file with a fault.
 
