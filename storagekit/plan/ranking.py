@@ -274,7 +274,7 @@ def _binding(
 
 
 def _too_few(needs: Requirements, families: Sequence[Family]) -> Binding:
-    """Return why no scheme tolerates the failures: there are too few disks, or the families have too few parities."""
+    """Return the reason why no scheme tolerates the failures: too few disks, or too few parities in the families."""
     disks, least = needs.affordable, needs.tolerate + 1
     if disks >= least and not any(family.of(disks) for family in families):
         more = next(

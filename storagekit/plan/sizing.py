@@ -154,7 +154,7 @@ def _answer(
 
 
 def _missed(goal: Goal, closest: _Best, whose: str, remedy: str) -> Binding:
-    """Return why the closest layout misses the goal: its throughput is too low, or its response time too long."""
+    """Return the reason why the closest layout misses the goal: its throughput is too low, or its response time too long."""
     reached = getattr(closest, goal.measure)
     if math.isfinite(reached):
         return Binding(f"{goal.measure}, {goal.unit}, {whose}", reached, goal.limit, remedy)

@@ -129,7 +129,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
 
 
 def overloads(data: xr.Dataset) -> dict[str, str]:
-    """Return why each overloaded scheme is overloaded.
+    """Return the reason why each overloaded scheme is overloaded.
 
     Parameters
     ----------

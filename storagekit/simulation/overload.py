@@ -23,7 +23,7 @@ def part_length(requests: int) -> int:
 def overload_reasons(
     requests: int, outside: float, utilization: ArrayLike, responses: Sequence[float], closed: bool
 ) -> str:
-    """Return why a system is overloaded.
+    """Return the reason why a system is overloaded.
 
     Parameters
     ----------

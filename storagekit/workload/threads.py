@@ -84,7 +84,7 @@ class Group(eqx.Module):
             require_seconds("a think time of", think, "thought")
         peak = int(np.max(self.threads.peak))
         if peak > self.most:
-            raise InputError(f"{peak} threads, but space for {self.most}: raise most")
+            raise InputError(f"{peak} threads, but most is {self.most}; raise most")
         if self.volumes is None:
             return
         if len(self.volumes) < self.most:

@@ -213,7 +213,7 @@ class Background:
         return sum(one.rate * (one.disks - 1) for one in self.kinds)
 
     def share(self, requests: float) -> float:
-        """Return the share of these accesses among all accesses. requests: accesses of requests a second."""
+        """Return the background accesses as a share of all accesses. requests: accesses of requests a second."""
         return self.rate / (self.rate + requests)
 
     def mixed(self, of_requests: NDArray, requests: float, services: ServiceTimes, time: NDArray) -> NDArray:
