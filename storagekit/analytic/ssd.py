@@ -8,8 +8,9 @@ random, and a unit is an M/G/1 queue that serves its pages in order of arrival. 
 If the drive has a buffer, a write ends there after its latency, and its pages are programmed afterwards. Programs then delay
 reads, but not writes. Without a buffer, a write waits for its units as a read does.
 
-The waiting times of two units are alike to the extent that the units have the same work. The largest of several waiting times
-is therefore between two cases, equal and independent waiting times: first among the units of a drive, then among the drives.
+The distribution of the largest of several waiting times is a weighted mean of two cases: equal waiting times, and independent
+waiting times. The weight of the first case is the share of the work that two units have in common. This mean is computed
+first for the units of a drive, then for the drives.
 """
 
 from collections.abc import Sequence
@@ -254,7 +255,7 @@ def loaded_units(
 
 
 class _UnitWaits(NamedTuple):
-    """The distribution of the wait at a unit at evenly spaced times, and the weights of equal waits.
+    """The distribution of the wait at a unit at evenly spaced times, and the weights of the case of equal waits.
 
     units: weight for two units of a drive. drives: weight for units of two drives.
     """

@@ -416,8 +416,8 @@ class SSD:
 def closed_responses(latency: float, busy: float, units: float, most: int) -> NDArray:
     """Return the mean response times with 1, 2, ... `most` outstanding requests, seconds, `[most]`.
 
-    latency: response time on an idle drive, seconds. busy: part of it at one of the units, seconds. units: number of units.
-    See `SSD.response`.
+    latency: response time on an idle drive, seconds. busy: part of this time at one of the units, seconds. units: number of
+    units. See `SSD.response`.
     """
     found, queued = np.empty(most), 0.0
     for number in range(1, most + 1):

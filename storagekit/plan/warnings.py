@@ -28,7 +28,8 @@ def warnings_of(needs: Requirements, best: Prediction) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The sentences. None is about the rate with outstanding requests, because their rate adapts to the disks.
+        The sentences. With a number of outstanding requests there is no sentence about the rate, because the rate adapts
+        to the disks.
     """
     found = [_full_stripes(needs, best)]
     if needs.rate is None:

@@ -99,7 +99,8 @@ SUFFIXES = {
 class Column(NamedTuple):
     """A column of a table. name: its name, or its number from 1 as text. unit: one of `UNITS`, None for a word.
 
-    An operation that all requests have has no name, and a unit of `ALL`.
+    If no column contains the operation, because it is the same for all requests, then name is "" and unit is the operation:
+    one of `ALL`.
     """
 
     name: str
@@ -341,7 +342,7 @@ def constant_read(operation: Column, requests: int) -> np.ndarray:
     Parameters
     ----------
     operation : Column
-        The operation, without a column.
+        The operation, with the name "" and a unit of `ALL`.
     requests : int
         Number of requests.
 
