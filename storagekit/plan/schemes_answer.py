@@ -395,7 +395,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         """
         require_feasible(self.feasible, self.binding, "grow")
         if not data and not load:
-            raise InputError("growth of 0 for data and load: give one above 0, such as data=0.3 for 30% a year")
+            raise InputError(
+                "growth of 0 for data and load: give data or load above 0, such as data=0.3 for 30% a year"
+            )
         return growth_of(self.needs, self.goal, self.scheduler, self.ranking, data, load)
 
     @validate

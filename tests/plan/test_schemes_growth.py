@@ -88,6 +88,6 @@ def test_the_answer_is_sorted_printed_and_converted():
 
 
 def test_wrong_growth_is_refused():
-    assert_refused(lambda: ask().growth(), "growth of 0 for data and load: give one above 0")
+    assert_refused(lambda: ask().growth(), "growth of 0 for data and load: give data or load above 0")
     assert_refused(lambda: ask().growth(data=-0.1), "data -0.1")
     assert_refused(lambda: ask().growth(load=11.0), "load 11")

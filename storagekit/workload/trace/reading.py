@@ -170,7 +170,7 @@ def chunks(
 
 
 def in_order(parts: Iterator[RequestTrace], disorder_limit: float = DISORDER_LIMIT) -> Iterator[RequestTrace]:
-    """Sort the chunks of a trace by time, in memory for the requests of `disorder_limit` seconds.
+    """Sort the chunks of a trace by time. Memory is needed for the requests of `disorder_limit` seconds.
 
     Parameters
     ----------
