@@ -30,9 +30,9 @@ def numbers_of(scenario: Annotated[Scenario, SCENARIO]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        The numbers, keyed by the path of the field, such as `system.drive.revolution` or `arrivals.rate`. A table of
-        numbers with fractions, such as the seek times `system.drive.seek.times`, has the number 1: a factor of all its
-        entries.
+        The numbers, keyed by the path of the field, such as `system.drive.revolution` or `arrivals.rate`. For a
+        table of numbers with fractions, such as the seek times `system.drive.seek.times`, the number is a factor of all
+        entries, which is 1.
 
     Raises
     ------

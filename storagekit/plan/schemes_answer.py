@@ -290,7 +290,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         Returns
         -------
         DurabilityRanking
-            The schemes, from the most durable one.
+            The schemes, the most durable first.
 
         Raises
         ------

@@ -77,7 +77,7 @@ class SchemeDurability(RankedScheme):
 
 @dataclass(frozen=True)
 class DurabilityRanking(SchemesRanking[SchemeDurability]):
-    """The schemes of an answer, from the most durable one.
+    """The schemes of an answer, the most durable first.
 
     Parameters
     ----------
