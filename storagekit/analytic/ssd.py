@@ -8,8 +8,9 @@ random, and a unit is an M/G/1 queue that serves its pages in order of arrival. 
 If the drive has a buffer, a write ends there after its latency, and its pages are programmed afterwards. Programs then delay
 reads, but not writes. Without a buffer, a write waits for its units as a read does.
 
-The waiting times of two units are equal to the extent that they have the same work. The largest one of several has a
-distribution between those of equal and of independent waiting times, first among the units of a drive and then among drives.
+The distribution of the largest of several waiting times is a weighted mean of two cases: equal waiting times, and independent
+waiting times. The weight of the first case is the share of the work that two units have in common. This mean is computed
+first for the units of a drive, then for the drives.
 """
 
 from collections.abc import Sequence
@@ -67,7 +68,10 @@ class Times:
         validate_fields(self)
         same = np.ndim(self.seconds) == 1 and np.shape(self.seconds) == np.shape(self.shares) and np.size(self.seconds)
         require(
-            bool(same), "shape of seconds", str(np.shape(self.seconds)), f"[time], as {np.shape(self.shares)} of shares"
+            bool(same),
+            "shape of seconds",
+            str(np.shape(self.seconds)),
+            f"[time], the shape {np.shape(self.shares)} of shares",
         )
         total = float(np.sum(self.shares))
         require(abs(total - 1) < 1e-6, "sum of the shares", total, "1; divide the shares by their sum")
@@ -161,7 +165,7 @@ class UnitAccesses:
 
 
 class Phase(NamedTuple):
-    """A part of a request that waits for units: the number of drives, and the number of units of each of them."""
+    """A part of a request that waits for units: the number of drives, and the number of units of each drive."""
 
     drives: int
     units: int
@@ -178,8 +182,8 @@ class UnitRequests:
     latency : Times
         Response time on idle drives.
     phases : tuple of Phase
-        The units whose waiting times delay the response, one phase after the other, such as the reads and the writes of a
-        write under parity. None for writes that complete in a buffer.
+        The units whose waiting times delay the response, one phase after the other. A write with parity, for example,
+        has a phase of reads and a phase of writes. A write that completes in a buffer has no phase.
 
     Raises
     ------
@@ -251,7 +255,7 @@ def loaded_units(
 
 
 class _UnitWaits(NamedTuple):
-    """The distribution of the wait at a unit at evenly spaced times, and the weights of equal waits.
+    """The distribution of the wait at a unit at evenly spaced times, and the weights of the case of equal waits.
 
     units: weight for two units of a drive. drives: weight for units of two drives.
     """
@@ -268,7 +272,7 @@ class _UnitWaits(NamedTuple):
 
 
 def _alike(accesses: Sequence[UnitAccesses], work: NDArray, units: int, group: int) -> tuple[float, float]:
-    """Return the share of the work that two units of a drive have in common, and the one that units of two drives have."""
+    """Return the share of the work that two units have in common: units of one drive, and units of two drives."""
     total = float(work.sum())
     if not total:
         return 1.0, 1.0
@@ -284,8 +288,8 @@ def mixture(found: Sequence[tuple[float, Loaded]]) -> Loaded:
     Parameters
     ----------
     found : sequence of (float, Loaded)
-        The weight of each kind, and its response times. Their grids may differ. If all weights are 0, the result is that of
-        the first kind.
+        The weight of each kind, and its response times. Their grids may differ. If all weights are 0, the result has the
+        response times of the first kind.
 
     Returns
     -------

@@ -332,7 +332,7 @@ def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Me
 def bus_follows(
     off_platter: Float[np.ndarray, "*row"], sectors: Int[np.ndarray, "*row"], sector: float
 ) -> Float[np.ndarray, "*row"]:
-    """Return the time from a read's first sector under the head until its last sector has crossed the bus.
+    """Return the time from the moment when a read's first sector is under the head to the end of its bus transfer.
 
     Parameters
     ----------

@@ -42,9 +42,9 @@ class Completions(NamedTuple):
     read: Bool[ndarray, "request"]
 
     def crossing(self, revolution: float, bus: float) -> Float[ndarray, "request"]:
-        """Return the time in seconds from the first sector under the head to the completion.
+        """Return the time in seconds from the moment when the first sector is under the head to the completion.
 
-        The bus transfer of a read follows the platter, or is slower than the platter (`bus_follows`).
+        For a read, the time includes the transfer over the bus (`bus_follows`).
         """
         platter = self.turns * revolution
         return np.where(self.read, bus_follows(platter, self.sectors, bus), platter)

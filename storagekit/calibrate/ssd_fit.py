@@ -97,8 +97,8 @@ class FittedSSD:
     ssd : SSD
         The SSD.
     comparison : Dataset
-        For each log, the mean and the 99th percentile of the measured response times, and those of the SSD, seconds. If half
-        of each log was used for the fit, the measured times are those of the other half.
+        For each log, the mean and the 99th percentile of the response times, measured and of the SSD, seconds. If half
+        of each log was used for the fit, the measured times are from the other half.
     held_out : bool
         Whether only the first half of each log was used for the fit.
     notes : tuple of str
@@ -182,8 +182,9 @@ def fit_ssd(
     -----
     The number of outstanding requests of a log is the sum of its latencies divided by its duration (Little's law). The units
     and their service time minimize the squared logarithmic difference of the mean response times of the smallest reads from
-    `SSD.response`. Of writes that complete in a buffer and writes that wait for their units, those are
-    taken that differ less from the logs of writes. Other largest rates are the medians over seconds of the fastest log.
+    `SSD.response`. Writes either complete in a buffer or wait for their units: the fit selects the model that is nearer to
+    the logs of writes. The largest rate of any other operation and size is the median rate over the seconds of its fastest
+    log.
     """
     every = [_read(path) for path in tqdm(logs, desc="logs", unit="log", delay=2, leave=False)]
     used = [one.half(second=False) for one in every] if judge else every
@@ -220,14 +221,14 @@ def _read(path: Path) -> _Run:
         raise InputError(f"log {path}: no such file; give a latency log of fio")
     try:
         with warnings.catch_warnings():
-            # an empty file has a message of its own
+            # an empty file has a separate message
             warnings.simplefilter("ignore", UserWarning)
             rows = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3), ndmin=2)
     except OSError as fault:
         raise InputError(f"log {path}: {fault.strerror or fault}; give a latency log of fio") from fault
     except (ValueError, IndexError) as fault:
         raise InputError(
-            f"log {path.name}: not lines of time, latency, direction, size; give a latency log of fio"
+            f"log {path.name}: a line does not have time, latency, direction and size; give a latency log of fio"
         ) from fault
     if len(rows) < _FEWEST:
         raise InputError(f"log {path.name}: {len(rows)} requests; give at least {_FEWEST}")
@@ -238,11 +239,11 @@ def _read(path: Path) -> _Run:
     time, latency, direction, size = rows[np.argsort(rows[:, 0], kind="stable")].T
     if {*np.unique(direction)} - {0.0, 1.0}:
         raise InputError(
-            f"log {path.name}: it has directions other than 0 (read) and 1 (write); log reads and writes alone"
+            f"log {path.name}: it has directions other than 0 (read) and 1 (write); log only reads or only writes"
         )
     if np.ptp(direction) or np.ptp(size) or size[0] <= 0:
         raise InputError(
-            f"log {path.name}: requests of several operations or sizes; give each of them a log of its own"
+            f"log {path.name}: it has several operations or sizes; give a separate log for each operation and size"
         )
     return _Run(path.name, bool(direction[0]), float(size[0]), time * 1e-3, latency * _NS)
 

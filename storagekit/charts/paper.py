@@ -22,8 +22,8 @@ def dropped_points(
 ) -> Layered:
     """Return the paper's numbers as diamonds with a thin line down to the name of each, as a layer over lines.
 
-    said: position, height and name of each number. steps: at how many levels the names stand, so that neighbouring
-    names do not overlap. The panel must have the height `HEIGHT`.
+    said: position, height and name of each number. steps: number of levels for the names, so that neighbouring names do
+    not overlap. The panel must have the height `HEIGHT`.
     """
     rows = pd.DataFrame(sorted(said), columns=[x, "paper", "words"])
     layers: list[Layered | alt.Chart] = []
@@ -63,7 +63,7 @@ def figures(rows: pd.DataFrame, row: str, column: str) -> Layered:
 def differences(
     rows: pd.DataFrame, row: str, colour: str, palette: Mapping[str, str], words: str, legend: str | None
 ) -> Layered:
-    """Return a point for each relative difference, beside a table of `figures`.
+    """Return a point for each relative difference, for a chart next to a table of `figures`.
 
     rows: the difference as a column `error`, percent, with the columns `row` and `colour`. NaN values are left out.
     palette: colour of each value of `colour`. words: title of the axis. legend: title of the legend. The axis extends

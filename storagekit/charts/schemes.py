@@ -13,7 +13,7 @@ _WIDE = 420
 def ranking(rows: pd.DataFrame, measure: str, title: str, *says: str) -> Chart:
     """Return bars of the value `predicted` of each `scheme`, in the order of the rows.
 
-    If a row has a value in `simulated`, a mark beside the bar shows this value with its interval from `low` to `high`.
+    If a row has a value in `simulated`, a mark next to the bar shows this value with its interval from `low` to `high`.
     measure: title of the axis, with its unit. says: see `finished`.
     """
     order = rows.scheme.tolist()

@@ -5,7 +5,7 @@ from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
 
 def main() -> None:
-    """Run the command line. An interrupt during the imports also ends with one line."""
+    """Run the command line. After an interrupt during the imports, one line is printed, without a traceback."""
     stop_in_order()
     collect_rarely()
     try:

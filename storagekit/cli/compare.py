@@ -50,7 +50,7 @@ def compare(
         ),
     ] = "hashing,dsptf,jsq2",
     drive: Drive = "atlas10k",
-    drives: Annotated[int, typer.Option(help="Number of drives. For an array, its name determines it.")] = 2,
+    drives: Annotated[int, typer.Option(help="Number of drives. The name of an array determines this number.")] = 2,
     copies: Annotated[
         int | None, typer.Option(help="Copies of each block, on neighbouring drives; by default on all drives.")
     ] = None,

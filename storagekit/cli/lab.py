@@ -36,7 +36,7 @@ def lab(
     ] = False,
     port: Annotated[int | None, typer.Option(help="Port; by default 8888 or the next free port.")] = None,
     allow_root: Annotated[
-        bool, typer.Option("--allow-root", help=("Allow to run as root, for example in a container."))
+        bool, typer.Option("--allow-root", help=("Allow JupyterLab to run as root, for example in a container."))
     ] = False,
 ) -> None:
     """Open JupyterLab in your copies of the pages and of the papers' notebooks.

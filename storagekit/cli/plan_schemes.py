@@ -62,7 +62,7 @@ DiskOrSSD = Annotated[
 ]
 Outstanding = Annotated[int | None, typer.Option(help="Number of requests kept outstanding, instead of --rate.")]
 QueueDepth = Annotated[
-    int, typer.Option(help="With --rate: requests among which a disk selects the nearest; 32 for NCQ.")
+    int, typer.Option(help="With --rate: queue depth of a disk, which serves the nearest request first; 32 for NCQ.")
 ]
 Codes = Annotated[
     list[str] | None,
@@ -82,10 +82,10 @@ Detection = Annotated[
 ]
 BitErrorRate = Annotated[float, typer.Option(help="With --afr: probability that a bit cannot be read, such as 1e-15.")]
 TolerateNodes = Annotated[
-    int, typer.Option(help="With --nodes: number of nodes that may fail at once without a loss of data.")
+    int, typer.Option(help="With --nodes: number of nodes that may fail simultaneously without a loss of data.")
 ]
 TolerateRacks = Annotated[
-    int, typer.Option(help="With --racks: number of racks that may fail at once without a loss of data.")
+    int, typer.Option(help="With --racks: number of racks that may fail simultaneously without a loss of data.")
 ]
 NodeFailureRate = Annotated[
     float | None,
@@ -107,13 +107,19 @@ RebuildRate = Annotated[
     ),
 ]
 GrowthData = Annotated[
-    float, typer.Option(help="Growth of the data in a year, percent: add how long schemes are enough.")
+    float,
+    typer.Option(
+        help="Growth of the data in a year, percent: add the years for which each scheme meets the requirements."
+    ),
 ]
 GrowthLoad = Annotated[
-    float, typer.Option(help="Growth of the load in a year, percent: add how long schemes are enough.")
+    float,
+    typer.Option(
+        help="Growth of the load in a year, percent: add the years for which each scheme meets the requirements."
+    ),
 ]
 BuyNext = Annotated[
-    bool, typer.Option("--buy-next", help="Add what to buy next: each change with its effect and cost; needs --price.")
+    bool, typer.Option("--buy-next", help="Add the possible purchases, each with its effect and cost; needs --price.")
 ]
 Instead = Annotated[
     list[str] | None,
@@ -122,7 +128,8 @@ Instead = Annotated[
 Cache = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="HITS:PRICE", help="With --buy-next: a cache, by its hits or size: 50%:2000, 2TB:2000; repeatable."
+        metavar="HITS:PRICE",
+        help="With --buy-next: a cache, given by hits or size, and its price: 50%:2000, 2TB:2000; repeatable.",
     ),
 ]
 SpareDays = Annotated[
@@ -147,17 +154,20 @@ Streams = Annotated[
 ]
 Trace = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="A trace whose sizes, reads and writes, and rate unless --rate, are used."),
+    typer.Option(
+        metavar="FILE", help="Trace that gives the request sizes, the share of reads and, without --rate, the rate."
+    ),
 ]
 Nodes = Annotated[
     str | None,
     typer.Option(
         metavar="NODES:MB/S",
-        help="Nodes over which the disks are spread, and the rate of the link of each: 4:1250 for 10 Gbit/s.",
+        help="Number of nodes over which the disks are spread, and rate of the link of each node: 4:1250 for 10 Gbit/s.",
     ),
 ]
 Racks = Annotated[
-    str | None, typer.Option(metavar="RACKS:MB/S", help="With --nodes: racks, and the rate of the link of each.")
+    str | None,
+    typer.Option(metavar="RACKS:MB/S", help="With --nodes: number of racks, and rate of the link of each rack."),
 ]
 CachedBy = Annotated[
     str | None,
@@ -166,7 +176,7 @@ CachedBy = Annotated[
         help="SSDs in front of the disks, and the share of the reads that they serve: data/samples/nvme.toml:2:80%.",
     ),
 ]
-Chunk = Annotated[float, typer.Option(help="With --stream: MB that a stream reads of a disk at once.")]
+Chunk = Annotated[float, typer.Option(help="With --stream: MB that a stream reads from a disk in one access.")]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")]
 SIMULATED = "Also simulate schemes without a formula (ARS, shorter queue, split requests), about half a minute each."
 
@@ -283,9 +293,9 @@ def _ranked(given: SimpleNamespace):
 def _require_possible(given: SimpleNamespace) -> None:
     """Raise InputError for an option that needs disks."""
     remedies = {
-        "check": "the engine simulates disks",
+        "check": "only disks can be simulated",
         "copies": "there is no formula",
-        "simulated": "the engine simulates disks",
+        "simulated": "only disks can be simulated",
         "after_failure": "there is no formula; the column `one lost` has the load",
         "rebuild_mb_s": "there is no formula; a rebuild uses the idle time",
         "outstanding": "there is no formula; give --rate",
@@ -305,7 +315,7 @@ def _drive(name: str):
 
 
 def _tenants(given: SimpleNamespace) -> list:
-    """Return the tenants of --tenant, or those of --trace."""
+    """Return the tenants that --tenant or --trace describes."""
     from storagekit.plan import tenants_of
 
     if given.trace is None:
@@ -313,7 +323,7 @@ def _tenants(given: SimpleNamespace) -> list:
     for name in ("tenant", "size_kb", "read_share", "outstanding"):
         if getattr(given, name):
             raise InputError(
-                f"--{name.replace('_', '-')} with --trace: the trace determines the requests; leave one of them out"
+                f"--{name.replace('_', '-')} with --trace: the trace determines the requests; leave one of the options out"
             )
     from storagekit.workload.trace import read
 
@@ -451,10 +461,10 @@ def _domain_failures(given: SimpleNamespace) -> dict[str, Any]:
         if annual is None:
             continue
         if given.afr is None or domains is None:
-            raise InputError(f"--{kind}-afr without --afr or --{kind}s: give both too")
+            raise InputError(f"--{kind}-afr without --afr or --{kind}s: give both of these too")
         if given.buy_next or given.instead or given.cache:
             raise InputError(
-                f"--{kind}-afr with --buy-next: purchases are compared with failing disks only; leave one out"
+                f"--{kind}-afr with --buy-next: purchases are compared only with failures of disks; leave one option out"
             )
         found[f"{kind}_failures"] = Failures(annual / 100)
     return found

@@ -159,7 +159,10 @@ class Bricks:
     write: Write = "all-copies"
     latency: Latency = 0.05
     cache_mb: Annotated[
-        float, typer.Option(help=("LRU cache of each brick, MB; with the dispatcher central, of the whole system."))
+        float,
+        typer.Option(
+            help=("LRU cache of each brick, MB. With the dispatcher central: one cache of this size for all bricks.")
+        ),
     ] = 0.0
     slow: Slow = None
     stop: Stop = None
@@ -167,7 +170,7 @@ class Bricks:
         float | None,
         typer.Option(
             help="With --stop: time in seconds after which clients detect that a brick has stopped, by default 1. Until "
-            "then, a request for this brick waits for a time-out of 1 s; later it is sent to another brick at once."
+            "then, a request for this brick waits for a time-out of 1 s. Later requests are sent directly to another brick."
         ),
     ] = None
 

@@ -50,7 +50,7 @@ Columns = Annotated[
 ]
 Requests = Annotated[int | None, typer.Option(help="Number of requests to read, from the start of the trace.")]
 SkipBad = Annotated[
-    int, typer.Option(metavar="N", help="Leave out and count up to N damaged lines before one is an error.")
+    int, typer.Option(metavar="N", help="Skip and count up to N damaged lines. One more damaged line is an error.")
 ]
 Devices = Annotated[
     str | None, typer.Option(metavar="NAME,NAME,...", help="Use only the requests to these devices of the trace.")
@@ -61,9 +61,7 @@ Until = Annotated[
 ]
 Sample = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE", help="Use a share of the devices, with all their requests, such as 0.1 of many volumes."
-    ),
+    typer.Option(metavar="SHARE", help="Use only this share of the devices, such as 0.1, with all requests to them."),
 ]
 
 
@@ -71,20 +69,20 @@ Compact = Annotated[
     bool,
     typer.Option(
         "--compact",
-        help="Lay only the touched parts (1 MiB each) of the devices of the trace on the modelled drives, end to end.",
+        help="Place only the parts of 1 MiB that the trace accesses on the modelled drives, one after the other.",
     ),
 ]
 Depth = Annotated[
     int | None,
     typer.Option(
-        help="Outstanding requests of a closed loop over the trace, in place of its recorded times; for traces without times."
+        help="Replay in a closed loop with this number of outstanding requests. Recorded times are not used, or are missing."
     ),
 ]
 
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """How a command reads a trace."""
+    """Options for reading a trace."""
 
     format: Format = None
     columns: Columns = None
@@ -98,7 +96,7 @@ class TraceOptions:
 
 @dataclass(frozen=True)
 class MergedTraceOptions(TraceOptions):
-    """How a command reads a trace of one or several files."""
+    """Options for reading a trace of one or several files."""
 
     more: More = None
 
@@ -109,7 +107,7 @@ class MergedTraceOptions(TraceOptions):
 
 @dataclass(frozen=True)
 class Selection:
-    """Which requests of a trace a command uses."""
+    """Options that select requests of a trace."""
 
     devices: Devices = None
     start: From = 0.0
@@ -151,7 +149,9 @@ class Selection:
             known = ", ".join(map(repr, sorted(seen)[:20]))
             raise InputError(f"no device {missing[0]!r} in {name}; give one of {known}")
         if not count:
-            raise InputError(f"{name} has no request in the selection (devices, window, sample); give a wider one")
+            raise InputError(
+                f"{name} has no request in the selection (devices, window, sample); give a wider selection"
+            )
 
     def _named(self, devices: Collection[str]) -> list[str]:
         """Return the names in the option --devices. Names of block devices contain commas, such as 8,0."""
@@ -181,7 +181,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class PlacedSelection(Selection):
-    """Which requests of a trace a command simulates, and where they lie on the modelled drives."""
+    """Options that select requests of a trace, and place them on the modelled drives."""
 
     compact: Compact = False
 
@@ -253,7 +253,7 @@ def stored(file: Path, options: MergedTraceOptions, selection: PlacedSelection) 
 
 
 def streamed(file: Path, options: MergedTraceOptions, selection: Selection) -> "Iterator[RequestTrace]":
-    """Yield the selected requests of a trace in order of time. Memory does not grow with a trace of one file."""
+    """Yield the selected requests of a trace in order of time. A trace of one file is read in parts, to save memory."""
     from storagekit.workload.trace import chunks, read
     from storagekit.workload.trace.reading import in_order
 
@@ -276,7 +276,7 @@ def say_if_wrapped(outline: "Outline", system: Any) -> None:
 
 
 def remarks(source) -> list[str]:
-    """Return what a reader left out of a trace, and how it interpreted the file, one sentence each."""
+    """Return remarks of the reader of a trace: the records that it left out, and its interpretation of the file."""
     left_out = ", ".join(f"{count:,} {kind}" for kind, count in source.skipped.items())
     early = f"sorted: {source.disorder:,} requests are earlier than one before them in the file"
     return [
@@ -287,5 +287,5 @@ def remarks(source) -> list[str]:
 
 
 def reader_report(source) -> dict:
-    """Return what the reader of a trace reports, for JSON."""
+    """Return the report of the reader of a trace, for JSON."""
     return {"left_out": dict(source.skipped), "notes": list(source.notes), "disorder": source.disorder}

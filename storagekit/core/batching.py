@@ -526,8 +526,8 @@ def stored(tree: PyTree, rows: int = FEW_ROWS + 1) -> PyTree:
     tree : pytree of arrays
         Arrays of numbers or bool, at least two. XLA removes the array that stores a single value.
     rows : int, optional
-        Number of rows into which the values are masked, by default many. In a batch, to compute the values again for at
-        most 31 rows takes less time than to store them, so that they are not stored.
+        Number of rows into which the values are masked, by default many. In a batch, values with at most 31 rows are
+        not stored, because to compute them again takes less time.
 
     Returns
     -------

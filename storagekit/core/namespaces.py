@@ -80,7 +80,7 @@ def smallest(*values: Any) -> Any:
 
 
 def at_least(value: Any, limit: float) -> Any:
-    """Return the larger of a value and a limit. At the limit, up to rounding, the derivative is that of the value."""
+    """Return the larger of a value and a limit. At the limit, up to rounding, it has the derivative of the value."""
     space = namespace_of(value)
     if space is np:
         return np.maximum(value, limit)
@@ -89,7 +89,7 @@ def at_least(value: Any, limit: float) -> Any:
 
 
 def at_most(value: Any, limit: float) -> Any:
-    """Return the smaller of a value and a limit. At the limit, up to rounding, the derivative is that of the value."""
+    """Return the smaller of a value and a limit. At the limit, up to rounding, it has the derivative of the value."""
     return -at_least(-value, -limit)
 
 
@@ -202,7 +202,7 @@ def interpolated(at: Any, points: Any, values: Any) -> Any:
     Returns
     -------
     array
-        Interpolated values, of the shape of `at`. At a point, the derivative is that of the next interval.
+        Interpolated values, of the shape of `at`. At a point, the derivative is the slope of the next interval.
 
     Notes
     -----

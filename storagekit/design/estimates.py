@@ -34,7 +34,7 @@ class Estimates(NamedTuple):
     values : array of float, shape `[measure, seed]`
         The measures.
     elasticities, derivatives : array of float, shape `[measure, parameter, seed]`
-        Numbers whose mean over the seeds is the elasticity or the derivative, and whose spread is that of the estimate.
+        Numbers whose mean over the seeds is the elasticity or the derivative, and whose spread is the spread of the estimate.
     methods : list of str
         The method of each parameter.
     attributes : dict
@@ -119,7 +119,9 @@ def require_measures(measures: Sequence[str], found: Mapping[str, Any]) -> None:
     """
     for name in measures:
         if name not in found:
-            raise InputError(f"measure {name!r}: the function returns {', '.join(map(str, found))}")
+            raise InputError(
+                f"measure {name!r}: give a measure that the function returns, {', '.join(map(str, found))}"
+            )
 
 
 def of_formula(
@@ -209,7 +211,8 @@ def _differences(function: Callable[..., Any], values: Mapping[str, float]) -> t
             coarse, fine = ends[0][name], ends[1][name]
             if not abs(coarse - fine) <= _ERROR * max(abs(fine), 1e-6 * abs(float(found[name]) / (value or 1.0))):
                 raise InputError(
-                    f"{name} is not smooth in {parameter} at {value:g}: its slope is {coarse:g} or {fine:g}"
+                    f"{name} is not smooth in {parameter} at {value:g}: its slope is {coarse:g} with a step of {_STEP:g}, "
+                    f"and {fine:g} with half of it"
                 )
             slopes[name][parameter] = np.array([(4 * fine - coarse) / 3])
     return {name: np.array([float(one)]) for name, one in found.items()}, slopes
@@ -264,7 +267,7 @@ def sides_of(
     """
     value = values[name]
     if value == 0:
-        raise InputError(f"{name} is 0: a relative change needs another value")
+        raise InputError(f"{name} is 0: a relative change needs a value other than 0")
     width = max(1, round(step * abs(value))) if whole else step * abs(value)
     found: list[tuple[float, Scenario]] = []
     failure: InputError | None = None
@@ -338,7 +341,7 @@ def of_simulation(
     relative = ends / means[..., None]
     elasticities = estimate[..., None] + (relative[:, :, 1] - relative[:, :, 0]) / distance[:, None]
     at = np.array(list(values.values()))[:, None]
-    # the derivative is a product, whose interval contains that of the measure itself
+    # the derivative is a product, whose interval includes the error of the measure itself
     mean = middle.mean(-1, keepdims=True)
     derivatives = (elasticities * mean[:, None] + estimate[..., None] * (middle - mean)[:, None]) / at
     attributes = dict(centre.attrs) | {"step": step, "varied": list(values), "warm_up_requests": settings["warm_up"]}
@@ -367,7 +370,7 @@ def require_simulated(measures: Sequence[str]) -> None:
 
 
 def measure_of(data: xr.Dataset, name: str) -> NDArray:
-    """Return a measure of a sweep: its mean over the bricks if it has one value for each brick.
+    """Return a measure of a sweep. A measure with one value for each brick is averaged over the bricks.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Evaluation(ABC):
         self.attributes: dict[str, Any] = made_by("analytic") | {"varied": self.names}
 
     def at(self, points: NDArray) -> NDArray:
-        """Return the measures at points, and compute those that are not known.
+        """Return the measures at points. Measures at new points are computed.
 
         Parameters
         ----------

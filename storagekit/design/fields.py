@@ -30,9 +30,9 @@ def numbers_of(scenario: Annotated[Scenario, SCENARIO]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        The numbers, keyed by the path of the field, such as `system.drive.revolution` or `arrivals.rate`. A table of
-        numbers with fractions, such as the seek times `system.drive.seek.times`, has the number 1: a factor of all its
-        entries.
+        The numbers, keyed by the path of the field, such as `system.drive.revolution` or `arrivals.rate`. For a
+        table of numbers with fractions, such as the seek times `system.drive.seek.times`, the number is a factor of all
+        entries, which is 1.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def chosen_numbers(scenario: Scenario, names: Sequence[str]) -> dict[str, float]
 
 
 def point_of(label: str, values: Any) -> dict[str, float]:
-    """Return the values of the parameters of a function.
+    """Validate the values of the parameters of a function, and return them.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _suggested(name: str, known: Mapping[str, Any]) -> str:
 
 
 def _check(scenario: Scenario, path: tuple[Any, ...], value: float) -> None:
-    """Raise InputError if the field at `path` must not have this value, as the constructors of all nodes above it do."""
+    """Raise InputError if the constructor of a node above the field at `path` rejects this value of the field."""
     nodes: list[Any] = [scenario]
     for key in path[:-1]:
         nodes.append(getattr(nodes[-1], key.name) if isinstance(key, GetAttrKey) else nodes[-1][key.idx])

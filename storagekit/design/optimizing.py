@@ -62,7 +62,7 @@ class Optimum:
         The best point if whole numbers may have fractions; equal to `values` if there are no whole numbers or if they cannot
         have fractions.
     gap : float
-        Difference between the objective at `values` and at `relaxed`, relative to the latter; NaN if the latter is 0.
+        Difference between the objective at `values` and at `relaxed`, divided by the value at `relaxed`; NaN if that is 0.
     active : tuple of str
         Constraints and bounds that hold with equality: within 0.01%, or 1% for simulations.
     combinations : int
@@ -162,16 +162,18 @@ def optimize(
 
     Notes
     -----
-    A formula that JAX traces is optimized by sequential quadratic programming (SLSQP) with its derivatives, other functions
-    and simulations by COBYQA, which needs none. Simulations of all points have the same random numbers, so that the
-    objective is a function of the parameters; the optimum is that of the sample. A search finds a local optimum; the first
-    points are a Sobol sequence. Points at which the function raises InputError or ArithmeticError are not feasible.
+    A formula that JAX traces is optimized by sequential quadratic programming (SLSQP) with its derivatives. Other functions
+    and simulations are optimized by COBYQA, which needs no derivatives. Simulations of all points have the same random
+    numbers, so that the objective is a function of the parameters. The optimum is therefore the optimum for these random
+    numbers. A search finds a local optimum. The first points are a Sobol sequence. Points at which the function raises
+    InputError or ArithmeticError are not feasible.
 
     A parameter whose lower bound is above 0 is searched on a logarithmic scale. If the lower bound is 0, the scale is linear:
     give a lower bound above 0 for a wide range.
 
-    With whole numbers, all combinations are compared if there are at most 10,000, or 256 if other parameters are searched
-    for each; 1,000 and 16 for simulations. Otherwise, the combinations around the relaxed optimum of a formula are compared.
+    With whole numbers, all combinations are compared if there are at most 10,000 (1,000 for simulations). If the search
+    also has other parameters, these are searched for each combination, and the limit is 256 combinations (16 for
+    simulations). Above the limit, the combinations around the relaxed optimum of a formula are compared.
 
     In a simulation arrivals may wait for a slot, so that overloaded points have long response times. The attribute `blocked`
     is the mean number of arrivals that waited at the optimum.
@@ -225,7 +227,9 @@ def _answer(problem: Problem, best: Compared, relaxed: NDArray) -> Optimum:
     if problem.excess(measures).max(initial=0.0) > FEASIBLE:
         name, index, _, limit = list(problem.rows())[int(np.argmax(problem.excess(measures)))]
         reached = f"{name} {measures[index]:.8g}, limit {limit:.8g}"
-        raise InputError(f"no compared point meets the constraints: the nearest has {reached}, at {where}; relax one")
+        raise InputError(
+            f"no compared point meets the constraints: the nearest has {reached}, at {where}; relax a constraint"
+        )
     facts = {"objective": evaluation.measures[0], "maximize": int(problem.sign < 0), "bounds": str(problem.space.ends)}
     size = abs(other[0])
     return Optimum(

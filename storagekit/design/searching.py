@@ -79,7 +79,9 @@ class Space:
             [pair_of(f"bounds of {text('a parameter', name)}", pair) for name, pair in bounds.items()], float
         )
         if np.isnan(ends).any():
-            raise InputError("bounds: give both bounds of each parameter, or a wide range")
+            raise InputError(
+                "bounds: each parameter needs a lower and an upper bound; give a wide range if none is known"
+            )
         low, high = ends.T
         given = np.array([name in whole for name in bounds])
         if (given & ((low % 1 != 0) | (high % 1 != 0))).any():
@@ -95,13 +97,13 @@ class Space:
         return np.clip(np.where(self.low > 0, powers, scaled), self.low, self.high)
 
     def coordinates(self, points: NDArray) -> NDArray:
-        """Return the coordinates of points, the inverse of `points`."""
+        """Return the coordinates of points: the inverse of the method `points`."""
         with np.errstate(divide="ignore", invalid="ignore"):
             logarithms = np.log(points / self.low) / np.log(self.high / self.low)
             return np.nan_to_num(np.where(self.low > 0, logarithms, (points - self.low) / (self.high - self.low)))
 
     def steepness(self, point: NDArray) -> NDArray:
-        """Return the derivatives of `points` in the coordinates."""
+        """Return the derivative of each parameter with respect to its coordinate, at a point."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.low > 0, point * np.log(self.high / self.low), self.high - self.low)
 

@@ -1,4 +1,4 @@
-"""How much each measure of a system changes with each parameter."""
+"""Sensitivities: the change of each measure of a system with each parameter."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -56,7 +56,7 @@ def sensitivity(
     warm_up: Amount | None = None,
     level: Annotated[float, LEVEL] = 0.95,
 ) -> xr.Dataset:
-    """Estimate how much each measure changes with each parameter.
+    """Estimate the change of each measure with each parameter.
 
     Parameters
     ----------

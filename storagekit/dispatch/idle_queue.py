@@ -65,14 +65,14 @@ class JoinIdleQueue(AsManyAsNeeded):
     dispatcher, which selected the drive at random. The I-queues therefore contain all idle drives and no busy drive. The
     analysis of the paper neglects these requests. The mean response differs from its value by a few percent, for any
     number of drives: with ten drives for each dispatcher and a load of 0.7 it is 1.179 service times in the limit of many
-    drives, where the formula of the paper gives 1.212. If drives stayed listed, it would be about 1.26.
+    drives, where the formula of the paper gives 1.212. If drives stayed in their I-queues, it would be about 1.26.
 
     At the start of a run all drives are idle, and drive k is in I-queue k mod `dispatchers`. A drive whose brick stops
     leaves its I-queue. It joins an I-queue again after its first access. A drive without an access counts as idle, even
     if its brick holds requests back (`queue.Depth`).
 
     The protocol sends no messages at the arrival of a request. A drive sends one message for each of its idle periods, and
-    one if it is withdrawn. These messages take no time here.
+    another message if it leaves its I-queue because of a request of another dispatcher. These messages take no time here.
 
     References
     ----------

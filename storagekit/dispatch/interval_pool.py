@@ -57,9 +57,10 @@ class Pool(NamedTuple):
     mapped: Int[Array, "subregion row *batch"]
 
     def entry(self, key: UInt32[Array, "1 *batch"], client: Int[Array, "1 *batch"], each: int) -> PooledInterval:
-        """Return the entry for a key in the pool of a client.
+        """Return the entry for a key in the pool of a client, or the entry that a new interval may replace.
 
-        If the pool has no such entry, return a free row, or else the row of the least recently tuned interval.
+        The second is returned if the pool has no entry for the key. It is a free row of the pool or, if no row is free,
+        the row of the interval that was tuned least recently.
 
         Parameters
         ----------

@@ -126,14 +126,14 @@ def apportioned(
     Parameters
     ----------
     weights : array of int32, shape `[node, *batch]`
-        Weights, at least 0, at most HALF in sum.
+        Weights, at least 0; their sum is at most HALF.
     usable : array of bool, shape `[node, *batch]`
         Nodes that have equal lengths if all weights are 0. If no node is usable, all nodes have equal lengths.
 
     Returns
     -------
     array of int32, shape `[node, *batch]`
-        Number of units of each node, HALF in sum.
+        Number of units of each node; their sum is HALF.
     """
     xp = weights.__array_namespace__()
     equal = xp.where(xp.any(usable, axis=0, keepdims=True), usable, True).astype(xp.int32)
@@ -220,7 +220,7 @@ def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitI
     interval : UnitInterval
         The interval before.
     lengths : array of int32, shape `[node, *batch]`
-        New number of units of each node, HALF in sum.
+        New number of units of each node; their sum is HALF.
 
     Returns
     -------
@@ -315,8 +315,8 @@ def select(
     """Return several different nodes for a key, one for each round, and the number of hash functions that were used.
 
     In each round the key and the number of the round are hashed to a node. The length of this node then becomes 0, and
-    the lengths of the other nodes are scaled to HALF in sum. If no usable node with a length is left, the other usable
-    nodes are selected with equal probabilities.
+    the lengths of the other nodes are scaled so that their sum is HALF. If no usable node with a length is left, the
+    other usable nodes are selected with equal probabilities.
 
     Parameters
     ----------

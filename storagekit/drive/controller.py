@@ -1,6 +1,6 @@
 """Measured parameters of the controller of a drive: its overheads, the bus, and the buffer.
 
-The parameters are defined as in DiskSim 4.0. The values come from those drive files that contain these parameters.
+The parameters are defined as in DiskSim 4.0. The values come from the drive files that contain these parameters.
 `Drive` describes arm and platter.
 """
 

@@ -37,7 +37,10 @@ _IOPS, _LATENCY = Validator(1e-3, 1e9, "requests/s"), Validator(1e-9, 1.0, "s")
 
 
 def spread_pairs(label: str, value: Any) -> tuple[tuple[float, float], ...]:
-    """Return pairs of a share and a multiple of a mean. Raises InputError unless the shares and the mean are 1."""
+    """Return pairs of a share and a multiple of a mean.
+
+    Raises InputError unless the sum of the shares and the mean of the multiples are 1.
+    """
     pairs = numbers(label, value)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs) or not np.isfinite(pairs).all() or (pairs < 0).any():
         raise InputError(
@@ -115,7 +118,7 @@ def most_units(figures: Sequence[SSDFigures]) -> int:
     for one in figures:
         least = 1 / one.latency
         require(
-            one.rate >= least * (1 - 1e-9), "rate", one.rate, f"at least {least:g}, that of one outstanding request"
+            one.rate >= least * (1 - 1e-9), "rate", one.rate, f"at least {least:g}, the rate of one outstanding request"
         )
         found = min(found, int(one.latency * one.rate * (1 + 1e-9)))
     return found
@@ -138,8 +141,8 @@ class SSD:
         The reads, and the writes, of some sizes. Between these sizes, times are interpolated linearly; above them, they grow
         with the bandwidth of the largest size.
     units : int, optional
-        Number of units; by default as many as the latency and the rate of small reads allow. With fewer units, more of the
-        latency is outside of the units.
+        Number of units; by default the largest number that the latency and the rate of small reads allow. With fewer
+        units, more of the latency is outside of the units.
     endurance : float, optional
         Bytes that can be written to the drive before it is worn out; by default unknown.
     buffered : bool
@@ -389,10 +392,11 @@ class SSD:
 
         Notes
         -----
-        Mean value analysis of a closed network of as many equal stations as the drive has units, each of which a request
-        visits with equal probability, and of a delay, the part of the latency outside of the units (Reiser and Lavenberg
-        1980). It is exact for requests of one page with exponential times at the units. A request of several pages counts as
-        a visit to one of fewer stations. Writes that complete in a buffer take their latency until the drive is saturated.
+        The method is mean value analysis of a closed network (Reiser and Lavenberg 1980). The network has one station for
+        each unit of the drive, and a delay for the part of the latency outside of the units. A request visits one station,
+        each with equal probability. The result is exact for requests of one page with exponential times at the units. For
+        requests of several pages, the network has fewer stations. Writes that complete in a buffer take their latency until
+        the drive is saturated.
 
         Examples
         --------
@@ -412,8 +416,8 @@ class SSD:
 def closed_responses(latency: float, busy: float, units: float, most: int) -> NDArray:
     """Return the mean response times with 1, 2, ... `most` outstanding requests, seconds, `[most]`.
 
-    latency: response time on an idle drive, seconds. busy: part of it at one of the units, seconds. units: number of units.
-    See `SSD.response`.
+    latency: response time on an idle drive, seconds. busy: part of this time at one of the units, seconds. units: number of
+    units. See `SSD.response`.
     """
     found, queued = np.empty(most), 0.0
     for number in range(1, most + 1):

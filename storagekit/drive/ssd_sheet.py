@@ -73,7 +73,7 @@ def load_ssd(name: Annotated[str | Path, drive_name]) -> SSD:
           capacity_gb; optional are units, endurance_tb (bytes that can be written), buffered (true or false, see `SSD`),
           and the texts name, source and assumed;
         - a file with measured times, as `storagekit drive fit-ssd` writes it: tables `reads` and `writes` with the fields
-          kb, latency_us, iops and spread in place of those of the data sheet;
+          kb, latency_us, iops and spread in place of the fields of the data sheet;
         - a line such as `iops=1000000/180000,latency=80/20us,rate=6.8/4GB/s,size=3.84TB`, with the values of reads and of
           writes, and optionally `units=80` and `endurance=7PB`.
 
@@ -127,7 +127,7 @@ def ssd_from_facts(facts: dict[str, Any], source: str) -> SSD:
     known = (*wanted, *_SIZES, *_OPTIONAL, _BUFFERED, *_TEXTS)
     unknown = sorted(facts.keys() - set(known), key=str)
     if measured and not _SHEET.keys().isdisjoint(facts):
-        raise InputError(f"{where}: it has values of a data sheet and measured ones; give one kind of them")
+        raise InputError(f"{where}: it has values of a data sheet and measured values; give values of only one kind")
     if unknown:
         listed = ", ".join(name for name in known if name not in _TEXTS)
         raise InputError(f"{where}: field {shown(unknown[0])} is unknown; give {listed}")

@@ -220,8 +220,8 @@ def still_serving(
     """Return the end of the access that a drive gives up, and the earliest end of other accesses for the same request.
 
     If a drive has already chosen its next access, its current access is left out of `others`. This does not change the
-    completion time: a current access ends within `lead_time`, before the end of the access that is given up, which has
-    not begun (provided that accesses take longer than `lead_time`).
+    completion time. Such a current access ends within `lead_time`. The access that is given up has not begun and therefore
+    ends later, if accesses take longer than `lead_time`.
 
     Parameters
     ----------

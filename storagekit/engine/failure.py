@@ -63,7 +63,7 @@ def sending_of(
 ) -> Sending:
     """Return the bricks that receive a request if bricks are down.
 
-    If the brick at which a request enters is down, the client sends the request to the other bricks: at once if it has
+    If the brick at which a request enters is down, the client sends the request to the other bricks: immediately if it has
     detected the outage, otherwise after a time-out.
 
     Parameters

@@ -208,7 +208,7 @@ def _advance(
 
 
 def run_spec(leaf: ArrayLike) -> PartitionSpec:
-    """Return how a leaf of a batched scenario is divided among devices.
+    """Return the division of a leaf of a batched scenario among devices.
 
     The runs of an array `[1, run]` are divided among the devices. Every other leaf is copied to all devices.
     """
@@ -216,7 +216,7 @@ def run_spec(leaf: ArrayLike) -> PartitionSpec:
 
 
 def last_spec(leaf: ArrayLike) -> PartitionSpec:
-    """Return how an array whose last axis is the batch is divided among devices."""
+    """Return the division among devices of an array whose last axis is the batch."""
     return PartitionSpec(*(None,) * (np.ndim(leaf) - 1), "run")
 
 
@@ -334,7 +334,7 @@ class Runner:
         self.run = self._begun(drawn)
 
     def _begun(self, drawn: np.ndarray, **more: np.ndarray) -> Run:
-        """Return the runs before their first event. `more`: fields of `Run` that differ from those of `begin`."""
+        """Return the runs before their first event. `more`: fields of `Run` that differ from the result of `begin`."""
         with int64_enabled(self.long_addresses), uncollected():
             run = _begin(self.arrays, self.static, self._key, drawn)
             run = run._replace(**{name: jnp.asarray(column) for name, column in more.items()})
@@ -348,7 +348,7 @@ class Runner:
         first : array of int, shape `[run]`
             Number of the first request of each run.
         counted : array of int, shape `[2, run]`
-            Which events the sums count, see `Run`.
+            Two numbers of requests between which the sums count events, see `Run`.
         phase : array of float, shape `[drive, run]`
             Angles of the platters at the arrival of the first request, revolutions.
         """

@@ -175,7 +175,7 @@ class Chosen(NamedTuple):
     read : array of bool, shape `[1, *batch]`
         Whether the request is a read.
     reads : array of bool, shape `[1, *batch]`
-        Whether the access is a read; it is also true for what a write reads before it writes.
+        Whether the access is a read, including a read that a write needs before it writes.
     usable : array of uint32, shape `[1, *batch]`, or None
         Mask of the replicas that may be chosen; None if all replicas may be chosen.
     delayed : array of int32, shape `[1, *batch]`, or None

@@ -38,7 +38,7 @@ class Slots(NamedTuple):
     arrival_time : array of float32, shape `[slot, *batch]`
         Arrival time; in a free slot, the time since which the slot is free.
     sent : array of float32, shape `[slot, *batch]`
-        Time at which the request was last sent to the bricks, or at which a write had read what it reads first.
+        Time at which the request was last sent to the bricks. For a write that first reads parts: the end of these reads.
     waiting : array of uint32, shape `[slot, *batch]`
         Mask of the waiting parts.
     rule : CompletionRule
@@ -297,7 +297,7 @@ def issue(
         Drive that has become free, or a drive of a brick whose queue issues a part at this time; None if bricks issue
         parts because a request has arrived.
     when : array of float32, shape `[1, *batch]`, optional
-        Time at which the bricks issue the parts, seconds from now, at least 0; an idle drive that receives one starts then.
+        Time at which the bricks issue the parts, seconds from now, at least 0. An idle drive then starts its part.
 
     Returns
     -------

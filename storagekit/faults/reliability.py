@@ -138,7 +138,7 @@ class Failures:
     def __post_init__(self):
         validate_fields(self)
         if self.given_as == "probability":
-            require(self.annual < 1, "annual", self.annual, 'below 1, or given_as="rate"')
+            require(self.annual < 1, "annual", self.annual, 'below 1; for a rate, give given_as="rate"')
 
     @property
     def year(self) -> Real:
@@ -253,7 +253,7 @@ class ReliabilityModel:
     repair : Repair
         Detection, rebuild and spares.
     domains : sequence of Domain
-        Failure domains, from the largest to the smallest. Each contains the same number of the next ones. None by
+        Failure domains, from the largest to the smallest. Each contains the same number of domains of the next kind. None by
         default.
     bit_error_rate : float
         Probability that a bit cannot be read (unrecoverable read errors), by default 0; 1e-15 is usual. An error during
@@ -278,8 +278,8 @@ class ReliabilityModel:
         for outer, inner in pairwise(counts):
             if inner % outer:
                 raise InputError(
-                    f"{inner} disks or domains cannot be spread evenly over {outer} domains; give counts that divide "
-                    "the next count and the number of disks, from the largest domain to the smallest"
+                    f"{inner} disks or domains cannot be spread evenly over {outer} domains; give a number of domains "
+                    "that divides the number of the next smaller domains, or of disks"
                 )
         if not is_zero(self.bit_error_rate) and self.redundancy.capacity is None:
             raise InputError("bit error rate: the redundancy has no capacity; give the capacity of a disk in bytes")
@@ -306,7 +306,7 @@ class ReliabilityModel:
 
     @validate
     def exposed_share(self, failed: Count) -> Real:
-        """Return the share of the chunks of a failed disk whose stripes have lost a chunk on all failed disks.
+        """Return the share of the chunks of a failed disk that are in stripes with a chunk on every failed disk.
 
         Parameters
         ----------

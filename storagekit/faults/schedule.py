@@ -128,7 +128,7 @@ class FaultSchedule(Component):
         at most 600, by default 1. dsptf, section 3, describes the time-out but gives no value.
     detection : float
         Time in seconds after the start of an outage at which clients detect it; by default the time-out. From then until
-        the end of the outage, clients send the requests for this brick to other bricks at once. With infinity, clients
+        the end of the outage, clients send the requests for this brick directly to other bricks. With infinity, clients
         detect no outage, and each request for the brick waits for the time-out. Clients detect the end of an outage at
         once. The end does not shorten the wait of requests that already wait for the detection or the time-out.
 

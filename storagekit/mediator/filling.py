@@ -168,8 +168,8 @@ class Balanced:
     def best(self, chosen: NDArray | None = None) -> int:
         """Return the index of the stripe shape with the most sessions.
 
-        Among several stripe shapes with the most sessions, those with the fewest agents are preferred, and among these
-        the one with the largest unit.
+        Among several stripe shapes with the most sessions, the shapes with the fewest agents are preferred, and among these
+        the shape with the largest unit.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ def over_axes(
     """Return a decorator that turns a function for the scenario of one point into an exhibit over a grid of points.
 
     The exhibit is a function with the name and the documentation of the decorated function. Its arguments are an
-    `Effort` (the number and length of the runs), the labels of each axis, and those parameters of the decorated
+    `Effort` (the number and length of the runs), the labels of each axis, and the parameters of the decorated
     function that are not axes. All of these arguments have defaults.
 
     Parameters

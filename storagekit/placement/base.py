@@ -219,8 +219,8 @@ class GroupedDrives(eqx.Module):
 class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplicas, GroupedDrives, SystemPart):
     """Base class of placements.
 
-    A placement implements four methods: `drives`, `parts`, `capacity` and `locate`. The base classes have defaults for
-    the other methods. Each base class contains the methods for one kind of layout.
+    A placement implements four methods: `drives`, `parts`, `capacity` and `locate`. The other methods have defaults. They
+    are inherited from further base classes, one for each kind of layout.
 
     The location of a request is a pytree that `locate` returns and the other methods read. By default it is a
     `Location`, and part k is on drive `Location.home` + k.
@@ -245,7 +245,7 @@ class AbstractPlacement(PlacedParts, SeveralParts, LinkedParts, RotationalReplic
         """Return the location of each request."""
 
     def address_limit(self, drive: AbstractLayout) -> int:
-        """Return a number above every address of the layout: the addresses of its data, and those on its drives.
+        """Return a number above every address of the layout: the addresses of its data, and the addresses on its drives.
 
         It is known before compilation. If the limit is 2^31 or more, the engine uses addresses of 64 bits.
         """

@@ -69,7 +69,7 @@ class AbstractParity(AbstractPlacement):
 
     @abstractmethod
     def _order_of(self, turn: Int[AnyArray, "*row"], group: Int[AnyArray, "*row"]) -> tuple[Int[AnyArray, "*row"], ...]:
-        """Return the arrays that describe the order of the drives. turn: number of the row among those of its group."""
+        """Return the arrays that describe the order of the drives. turn: number of the row among the rows of its group."""
 
     @abstractmethod
     def _position_of(self, drive: Int[AnyArray, "*#row"], location: ParityRow) -> Int[AnyArray, "*#row"]:
@@ -293,7 +293,7 @@ def require_group(
         Whether each drive of the group has a part of each write.
     """
     require((parities >= 1) & (parities < MOST_PARTS), "parities", parities, f"1 to {MOST_PARTS - 1}")
-    require(disks >= parities + 2, "size of a group", disks, "at least two more than the parity drives", "drives")
+    require(disks >= parities + 2, "size of a group", disks, "at least the number of parity drives plus 2", "drives")
     if full_stripes:
         require(disks <= MOST_PARTS, "size of a group with full stripes", disks, f"at most {MOST_PARTS}", "drives")
 
@@ -315,7 +315,7 @@ def unit_location(
     Returns
     -------
     turn, group, column : int array, `[*row]`
-        Number of the row among those of its group, number of the group, and number of the unit in its row.
+        Number of the row among the rows of its group, number of the group, and number of the unit in its row.
     """
     turn, group = number // rows, number % rows
     return turn // data, group, turn % data
@@ -353,8 +353,8 @@ def reads_other_data(disks: Int[AnyArray, "..."] | int, parities: Int[AnyArray, 
     Returns
     -------
     bool or array of bool
-        Whether it does. The parts of a request of a group of more than 31 drives have no numbers, so that the result is
-        then false.
+        Whether a small write reads the other data. It is false for a group of more than 31 drives, because the parts of
+        its requests have no numbers.
     """
     return (disks - parities < parities + 2) & (disks < MOST_PARTS)
 

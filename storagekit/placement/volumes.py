@@ -36,8 +36,7 @@ class AbstractVolumes(AbstractPlacement):
         that all rows of stripe units are complete.
     bricks : sequence of sequence of int
         For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
-        without repetition. If no list contains a number below the highest number, the brick with this number exists and
-        is empty.
+        without repetition. A brick whose number is in no list, but below the highest number, exists and is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 
@@ -119,8 +118,7 @@ class Volumes(AbstractVolumes):
         that all rows of stripe units are complete.
     bricks : sequence of sequence of int
         For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
-        without repetition. If no list contains a number below the highest number, the brick with this number exists and
-        is empty.
+        without repetition. A brick whose number is in no list, but below the highest number, exists and is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 
@@ -172,8 +170,7 @@ class SplitVolumes(AbstractVolumes, CutUp):
         that all rows of stripe units are complete.
     bricks : sequence of sequence of int
         For each volume the numbers of the bricks on which its stripe units are placed in rotation, from 0 to 31,
-        without repetition. If no list contains a number below the highest number, the brick with this number exists and
-        is empty.
+        without repetition. A brick whose number is in no list, but below the highest number, exists and is empty.
     unit : int
         Stripe unit, sectors, by default 64 KB.
 

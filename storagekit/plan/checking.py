@@ -46,8 +46,8 @@ _STREAM_REQUESTS = 8_000
 _QUANTILES = {"p95": 0.95, "p99": 0.99}
 # cause of differences with sequential streams
 _OF_STREAMS = (
-    "a simulated stream arrives at regular times, and the drives have no read-ahead, so that an access which follows another "
-    "one of the stream at once waits for a revolution"
+    "a simulated stream arrives at regular times, and the drives have no read-ahead, so that an access immediately after "
+    "another access of the stream waits for a revolution"
 )
 # factor of the length of runs that confirm a difference
 _LONGER = 4

@@ -13,7 +13,9 @@ from storagekit.plan.network import Network
 def domains_of(
     network: Network, redundancy: Redundancy, failures: Mapping[str, Failures | None]
 ) -> tuple[Domain, ...] | None:
-    """Return the failure domains of a group, from the largest; None if a kind has more disks of a group than another one.
+    """Return the failure domains of a group, from the largest to the smallest.
+
+    The result is None if the disks of a group are not spread evenly over the nodes, or over the racks, that fail.
 
     failures: failures of a "rack" and of a "node".
     """
@@ -27,10 +29,10 @@ def domains_of(
 def durability_in_domains(network: Network, model: ReliabilityModel, years: float) -> Durability:
     """Return the durability of groups that share nodes and racks, within `years` years.
 
-    Losses that nodes and racks alone cause happen to all groups on the same nodes at once, so that they count once. All
-    other losses include the failure of a disk, which belongs to one group. They are counted for each group: with G groups
-    on S different sets of nodes, the probability that nothing is lost is (1 - p)^G / (1 - q)^(G - S), where p is the loss
-    probability of one group, and q the same if only nodes and racks fail.
+    A loss that only failures of nodes and racks cause affects all groups on the same nodes simultaneously, so that it counts
+    once. Any other loss includes the failure of a disk, which belongs to one group. These losses are counted for each group.
+    With G groups on S different sets of nodes, the probability that nothing is lost is (1 - p)^G / (1 - q)^(G - S). Here p is
+    the loss probability of one group, and q is its loss probability if only nodes and racks fail.
 
     model: the groups, with their failure domains.
     """

@@ -68,9 +68,9 @@ def found_of(
     scheduler: Scheduler,
     disks: int,
 ) -> tuple[list[Prediction], list[Prediction]]:
-    """Return the schemes of `disks` disks that meet the requirements, and those with enough capacity that do not.
+    """Return the schemes of `disks` disks that meet the requirements, and schemes that only have enough capacity.
 
-    timing: `timing_of` the drive. most_busy: largest load as a share of what a scheme can serve.
+    timing: `timing_of` the drive. most_busy: largest load, as a share of the maximum load of a scheme.
     """
     every = _predicted(needs, timing, families, scheduler, disks)
     met = [one for one in every if meets(needs, one) and (needs.rate is None or load_share(needs, one) <= most_busy)]
@@ -91,9 +91,9 @@ def _predicted(
 ) -> list[Prediction]:
     """Return the predictions of the schemes of `disks` disks that hold the data and tolerate the failures.
 
-    A scheme may have slightly fewer disks, and the other disks are then spares, if its kind is impossible with exactly
-    this number of disks, if it then has more capacity, such as one wide parity group in place of several narrow ones, or
-    if the disks of its kind would otherwise be overloaded, now or after a failure.
+    A scheme may use slightly fewer disks, so that the remaining disks are spares. This is allowed in three cases: if its kind
+    is impossible with exactly this number of disks, if it has more capacity with fewer disks (such as one wide parity group
+    in place of several narrow groups), or if its kind would otherwise be overloaded, now or after a failure.
     """
     found: list[Prediction] = []
     largest: dict[tuple, float] = {}
@@ -128,7 +128,7 @@ def surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> It
 
 
 def keeps_data(needs: Requirements, one: Scheme) -> bool:
-    """Return whether a scheme keeps all data if the nodes, or the racks, fail that it must tolerate."""
+    """Return whether a scheme keeps all data after the failures of nodes, or of racks, that the requirements name."""
     network = needs.network
     if network is None or not (needs.tolerate_nodes or needs.tolerate_racks):
         return True
@@ -152,7 +152,7 @@ class Exceeded(NamedTuple):
 
 
 def exceeded(needs: Requirements, one: Prediction) -> list[Exceeded]:
-    """Return the response times of a scheme that exceed their limits, first those of all requests."""
+    """Return the response times of a scheme that exceed their limits, beginning with the response times of all requests."""
     every = [("mean", "", one.mean, needs.mean), ("p99", "", one.p99, needs.tail)]
     for tenant, found in zip(needs.tenants, one.tenants, strict=bool(one.tenants)):
         every += [("mean", tenant.name, found.mean, tenant.mean), ("p99", tenant.name, found.p99, tenant.p99)]

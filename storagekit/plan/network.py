@@ -112,7 +112,7 @@ class Network:
     def most_lost(self, group: Count, *, nodes: Whole = 0, racks: Whole = 0) -> int:
         """Return the largest number of disks of a group that are lost with some nodes, or with some racks.
 
-        The disks of a group are dealt to the nodes in turn, and the nodes to the racks in turn.
+        The disks of a group are assigned to the nodes in turn, and the nodes to the racks in turn.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Network:
     def spread(self, group: Count) -> tuple[int | None, int | None]:
         """Return the numbers of nodes and of racks over which the disks of each group are spread evenly.
 
-        The disks of a group are dealt as for `most_lost`.
+        The disks of a group are assigned as for `most_lost`.
 
         Parameters
         ----------

@@ -16,8 +16,8 @@ _MB = 1e6
 def bytes_of_request(needs: Requirements, scheme: Scheme) -> NDArray:
     """Return the mean number of bytes of a request that leave the disks, and that reach the disks, `[2]`.
 
-    Clients, and what calculates parity, are beyond the links of nodes and racks. Copies of a block on one disk are made by
-    the disk.
+    Clients, and the hosts that calculate parity, are beyond the links of nodes and racks. A disk itself makes the copies of a
+    block on this disk.
     """
     sizes, shape = np.array([size for size, _ in needs.sizes]), scheme.shape
     read, written = (float(sizes @ shares) for shares in needs.shares_by_operation)
@@ -56,7 +56,7 @@ def with_network(needs: Requirements, one: Prediction) -> Prediction:
     if needs.outstanding is None or most >= one.throughput:
         return found
     busy = one.utilization * most / one.throughput
-    # exactly 1, whatever the rounding error
+    # exactly 1, without a rounding error
     return replace(found, network=1.0, mean=needs.outstanding / most, utilization=busy)
 
 
@@ -78,13 +78,13 @@ def _load(needs: Requirements, scheme: Scheme, rate: float) -> NDArray:
 def _rebuild_time(needs: Requirements, scheme: Scheme, left: NDArray) -> float:
     """Return the time in seconds that the bytes of a rebuild take on the links; 0 without redundancy.
 
-    left: bytes a second in each direction that the load leaves.
+    left: rate in each direction that the load does not use, bytes a second.
     """
     after = scheme.after_loss(needs.read_share)
     if after is None:
         return 0.0
     restored = needs.data / scheme.usable(needs.capacity) * needs.capacity * after.content
-    # the other disks send what is read at the same time, and a disk, or all disks, receive what is restored
+    # the other disks send the data that is read at the same time, and one disk, or all disks, receive the restored data
     moved = restored * np.array([after.together, 1.0])
     return float(np.max(moved / left)) if np.all(left > 0) else np.inf
 

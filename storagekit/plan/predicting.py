@@ -52,10 +52,10 @@ def turns_in_time(needs: Requirements, scheme: Scheme) -> bool:
 
 
 def load_share(needs: Requirements, one: Prediction) -> float:
-    """Return the load as a share of what a scheme can serve.
+    """Return the load as a share of the maximum load of a scheme.
 
-    It is the utilization of the disks. With command queueing, disks that are nearly always busy still become faster, so
-    that it is the rate divided by the maximum rate.
+    Without command queueing, the result is the utilization of the disks. With command queueing, a nearly saturated disk
+    serves requests faster if more of them wait, so that the result is the rate divided by the maximum rate.
     """
     if needs.rate is None or needs.queue_depth == 1:
         return one.utilization
@@ -138,14 +138,14 @@ def classes_of(needs: Requirements, operations: Sequence[tuple[Operation, ...]] 
 
 
 class Responses(NamedTuple):
-    """The response times of all requests, and those of each tenant."""
+    """The response times of all requests, and of each tenant."""
 
     all: Loaded
     tenants: tuple[Loaded, ...]
 
     @classmethod
     def of(cls, needs: Requirements, classes: Sequence[RequestClass], found: Sequence[Loaded]) -> "Responses":
-        """Return the response times from those of classes. Without tenants, there is one class."""
+        """Return the response times, from the response times of classes. Without tenants, there is one class."""
         return cls(all_of(classes, found), tuple(found) if needs.tenants else ())
 
     def figures(self, needs: Requirements) -> tuple[TenantFigures, ...]:
@@ -392,7 +392,7 @@ def _prediction(
 
 
 def _parts(needs: Requirements, scheme: Scheme, transfer: float, seek: float, rotation: float) -> dict[str, float]:
-    """Return the parts of a response in seconds, from those of its first access."""
+    """Return the transfer, seek and rotation of a response in seconds, from the times of its first access."""
     shape, writes = scheme.shape, 1 - needs.read_share
     parts = {"transfer": transfer, "seek": seek, "rotation": rotation}
     if shape.returns:

@@ -84,7 +84,7 @@ class Purchases:
     by: str
 
     def answer(self) -> NextPurchase:
-        """Return the changes, those with the largest gain per cost first."""
+        """Return the changes, from the largest to the smallest gain per cost."""
         present, impossible, changes = self.present, {}, []
         for name, cost, needs, one in self._tried():
             if self.budget is not None and cost > self.budget:
@@ -132,8 +132,8 @@ class Purchases:
     def _any_kind(self) -> bool:
         """Return whether a change may also change the kind of the scheme.
 
-        If the present scheme is not the best one on its disks, a better scheme is a free change, and a purchase must not
-        count its gain too.
+        If the present scheme is not the best scheme on its disks, the change to a better scheme costs nothing, and is a
+        separate change. Its gain must not count as the gain of a purchase.
         """
         return min(self.ranking, key=lambda one: order_of(self.needs, self._objective, one)) is self.present
 
@@ -146,7 +146,7 @@ class Purchases:
         return Change(name, cost, self._before, self._measures(needs, one), self.by, one, needs, worse)
 
     def _tried(self) -> Iterator[tuple[str, float, Requirements, Prediction | str]]:
-        """Yield each change with its cost, the requirements of the disks, and the prediction or why it is absent."""
+        """Yield each change with its cost, the requirements of the disks, and the prediction; text is the reason for none."""
         yield from self._more_disks()
         for name, (drive, price) in self.drives.items():
             # SSDs have no cache in front of them, and serve requests in order of arrival
@@ -161,11 +161,11 @@ class Purchases:
 
     @cached_property
     def _plain(self) -> Requirements:
-        """Return the requirements without prices. A budget of the question is for the present disks."""
+        """Return the requirements without prices, because a budget of the question is for the present disks."""
         return replace(self.needs, price=None, budget=None, disks=self._disks)
 
     def _more_disks(self) -> Iterator[tuple[str, float, Requirements, Prediction | str]]:
-        """Yield the changes by 1 to `more` disks, and by the fewest disks with which the present scheme grows."""
+        """Yield the changes that add 1 to `more` disks, and the fewest disks for a further group of the present scheme."""
         most = min(MOST_DISKS, int(self.needs.data / self.needs.largest / SECTOR)) - self._disks
         counts = {*range(1, self.more + 1), self._growth()}
         for count in sorted(one for one in counts if 0 < one <= most):
@@ -173,7 +173,7 @@ class Purchases:
             kept = replace(self.present, spare=self.present.spare + count)
             one = self._best(needs, self._disks + count, kept)
             yield f"{count} more disk{'s' if count > 1 else ''}", count * self.price, needs, one
-            # a spare changes only the durability, and only if it does not arrive at once
+            # a spare changes only the durability, and only if an ordered disk takes time to arrive
             if count == 1 and one is not kept and self.lifetimes is not None and self.lifetimes.refill:
                 yield "1 more spare disk", self.price, needs, kept
 
@@ -181,7 +181,7 @@ class Purchases:
         return replace(self._plain, disks=self._disks + more)
 
     def _growth(self) -> int:
-        """Return the fewest more disks with which the present scheme gets a further group; 0 if there are more than 24."""
+        """Return the fewest added disks that make a further group of the present scheme; 0 if it needs more than 24."""
         present = self.present.scheme
         for count in range(1, min(MOST_MORE, MOST_DISKS - self._disks) + 1):
             every = next(surviving(self.needs, self._disks + count, self.families), [])
@@ -225,7 +225,7 @@ class Purchases:
         return "no scheme has enough capacity" if self._any_kind else "no scheme of this kind has enough capacity"
 
     def _families_of(self, drive: Drive | SSD) -> list[Family]:
-        """Return the families with formulas. The default families of the present drive become those of the other drive."""
+        """Return the families with formulas. For another drive, its default families replace the default families."""
         usual, others = (default_families(one, self.needs.tolerate) for one in (self.needs.drive, drive))
         found = [others[usual.index(one)] if one in usual else one for one in self.families]
         if isinstance(drive, SSD):
@@ -307,7 +307,7 @@ class Purchases:
         if lifetimes.refill:
             return [
                 *lines,
-                f"A spare disk replaces a lost disk at once. Another one arrives after a mean of "
+                f"A spare disk replaces a lost disk immediately. Another spare arrives after a mean of "
                 f"{lifetimes.refill / DAY:.3g} days. With several groups, each group counts all spares.",
             ]
         return [*lines, "A spare is always available, so that more spares do not change the durability; see refill."]
@@ -333,7 +333,7 @@ def behind_cache(all_needs: Requirements, needs: Requirements, one: Prediction, 
 
 
 def _tenant_behind(tenant: Tenant, needs: Requirements, found: Responses, hits: float, time: float) -> TenantFigures:
-    """Return the response times of all requests of a tenant. found: those of the misses. See `behind_cache`."""
+    """Return the response times of all requests of a tenant. found: response times of the misses. See `behind_cache`."""
     left = {one.name: response for one, response in zip(needs.tenants, found.tenants, strict=True)}
     served = hits * tenant.read_share
     if tenant.name not in left:
@@ -344,7 +344,7 @@ def _tenant_behind(tenant: Tenant, needs: Requirements, found: Responses, hits: 
 
 
 def _quantile(share: float, missed: Loaded, served: float, time: float) -> float:
-    """Return a quantile of all response times. missed: those of misses. served: share of hits, which take `time` each."""
+    """Return a quantile of all response times. missed: response times of misses. served: share of hits, which take `time`."""
     # hits are shorter than misses, so that the slowest requests are misses
     left = 1 - (1 - share) / (1 - served)
     return max(time, missed.quantile(left)) if left > 0 else time

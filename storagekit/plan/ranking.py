@@ -77,8 +77,8 @@ def schemes(
     data : float
         Amount of data in bytes.
     size : float or mapping of float to float
-        Request size in bytes, or a mapping from request sizes to their shares or counts, such as those of a histogram, which
-        are divided by their sum; by default 4 KB.
+        Request size in bytes, or a mapping from request sizes to their shares or counts, such as the counts of a histogram,
+        which are divided by their sum; by default 4 KB.
     read_share : float
         Share of reads, 0 to 1; by default 1.
     rate : float, optional
@@ -101,7 +101,7 @@ def schemes(
     scheduler : Scheduler, optional
         Scheduler of the disks if `outstanding` is given: `RLOOK()` (default) or `RSATF()`.
     queue_depth : int
-        Number of requests among which a disk selects the one with the shortest access time, if `rate` is given: 1 to 256,
+        Number of requests from which a disk selects the request with the shortest access time, if `rate` is given: 1 to 256,
         32 for disks with command queueing (NCQ). By default 1: the disks serve requests in order of arrival (FCFS).
     tenants : sequence of Tenant, optional
         Several users of the array, in place of `rate`, `size` and `read_share`. A tenant has a rate, sizes, a share of reads
@@ -109,7 +109,7 @@ def schemes(
     streams : sequence of SequentialStream, optional
         Sequential streams in addition to the requests, such as a backup, each with a rate in bytes a second.
     chunk : float
-        Bytes that a stream reads or writes of a disk at once, 512 bytes to 16 MB, and at least the largest request; by
+        Bytes that a stream reads or writes in one access, 512 bytes to 16 MB, and at least the largest request; by
         default 1 MB.
     network : Network, optional
         Nodes of the disks and the rates of their links, which limit the rate of requests; by default no limit. Response
@@ -117,8 +117,8 @@ def schemes(
     cache : SSDCache, optional
         SSDs in front of the disks, which serve a share of the reads; by default none.
     tolerate_nodes, tolerate_racks : int
-        Number of nodes of the network, and number of racks, that may fail at once without a loss of data; by default 0. The
-        disks of each group are dealt to the nodes in turn, and the nodes to the racks in turn.
+        Number of nodes of the network, and number of racks, that may fail simultaneously without a loss of data; by default
+        0. The disks of each group are assigned to the nodes in turn, and the nodes to the racks in turn.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def _scheduler(scheduler: Scheduler | None, needs: Requirements) -> Scheduler:
 
 
 def _objective(objective: Objective | None, needs: Requirements) -> Objective:
-    """Return the objective of the ranking, by default the one for this kind of load. Raises InputError for a wrong type."""
+    """Return the objective of the ranking, by default the objective for this kind of load. Raises InputError for a wrong type."""
     if objective is None:
         return MinMean() if needs.outstanding is None else MaxThroughput()
     wanted = "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()"
@@ -278,7 +278,7 @@ def _binding(
 
 
 def _too_few(needs: Requirements, families: Sequence[Family]) -> Binding:
-    """Return why no scheme tolerates the failures: there are too few disks, or the families have too few parities."""
+    """Return the reason why no scheme tolerates the failures: too few disks, or too few parities in the families."""
     disks, least = needs.affordable, needs.tolerate + 1
     if disks >= least and not any(family.of(disks) for family in families):
         more = next(

@@ -70,7 +70,7 @@ class Requirements:
     tolerate_nodes, tolerate_racks
         See `schemes`.
     tenants : tuple of Tenant
-        Tenants, whose rates are only used as shares of `rate`; none by default. `sizes` and `read_share` are those of all
+        Tenants, whose rates are only used as shares of `rate`; none by default. `sizes` and `read_share` are for all
         tenants together.
 
     Raises
@@ -158,10 +158,12 @@ class Requirements:
             ("tolerate_racks", self.tolerate_racks, network.racks),
         ):
             if count >= domains and count:
-                raise InputError(f"{name} {count} of {domains}: give fewer, because at least one has to remain")
+                raise InputError(
+                    f"{name} {count}: give at most {domains - 1}, because one of the {domains} must not fail"
+                )
 
     def _require_known_load(self) -> None:
-        """Raise InputError for a load of SSDs without a formula."""
+        """Raise InputError for a kind of load that has no formula for SSDs."""
         if not isinstance(self.drive, SSD):
             return
         remedies = {
@@ -174,7 +176,7 @@ class Requirements:
                 raise InputError(f"{name} with {self.drive.name}, an SSD: there is no formula; {remedy}")
 
     def _require_known_cache(self) -> None:
-        """Raise InputError for a cache without a formula."""
+        """Raise InputError for a cache that has no formula."""
         if self.cache is None:
             return
         if isinstance(self.drive, SSD):
@@ -269,11 +271,11 @@ class Requirements:
     def transfers(self, used: NDArray | float, ways: int = 1) -> NDArray:
         """Return the transfer time plus the overhead of requests in seconds, `[..., size, 2]`.
 
-        Of each size, one half of the requests takes the first time and the other half takes the second. These times
-        have the mean and the standard deviation of the requests of this size at random addresses of a disk that is
-        filled to a fraction `used`. The deviation is limited to half of the mean, so that no time is negative; the limit
-        matters only for transfers that are short compared with a track boundary. If requests are divided into `ways` parts
-        of whole pages, the times are those of a part.
+        For each size there are two transfer times, each with a probability of one half. They have the mean and the standard
+        deviation of the times of requests of this size at random addresses of a disk that is filled to a fraction `used`.
+        The deviation is limited to half of the mean, so that no time is negative. The limit has an effect only if a transfer
+        takes less time than the crossing of a track boundary. If requests are divided into `ways` parts of whole pages, the
+        times are the times of a part.
         """
         parts = self._sectors if ways == 1 else paged(self._sectors, ways)
         mean, deviation = self._zones.times(parts, used)

@@ -103,8 +103,8 @@ class Scheme(ABC):
     def degraded(self, reads: float, read: float, write: float, first: float) -> float:
         """Return the factor by which the work of the busiest disk grows if another disk is lost; NaN if data is lost.
 
-        reads: share of reads. read, write: time of an access of a read, and of an access that writes, seconds. first: time
-        of an access with which a write reads first, seconds.
+        reads: share of reads. read: time of an access of a read. write: time of an access that writes. first: time of an
+        access that reads before a write. Times are in seconds.
         """
 
     @property
@@ -233,7 +233,9 @@ class Mirrored(Scheme):
     @property
     def caveat(self):
         if self.layout.mirrors > 1:
-            return "a mirror has one queue for reads, and each disk one for writes; the formulas do not separate queues"
+            return (
+                "a mirror has a queue for reads, and each disk a queue for writes; the formulas do not separate queues"
+            )
         return "the formulas assume that successive seeks of a disk are independent"
 
     def __str__(self):
@@ -444,7 +446,7 @@ class SpreadParity(Parity):
     group, parities, groups, full_stripes
         See `Parity`. Each address of the disks has `groups` groups.
     count : int
-        Number of disks, at least those of `groups` groups. The other disks are spare space on all disks.
+        Number of disks, at least the disks of `groups` groups. The capacity of the other disks is spare space on all disks.
 
     Raises
     ------

@@ -215,7 +215,7 @@ def _is_declustered(scheme: Scheme) -> bool:
 
 
 def rebuilt_at(predictions: Sequence[Prediction], after: FailureRanking) -> list[Prediction]:
-    """Return predictions with the time of a rebuild at a chosen rate; those without a formula for it are left as they are."""
+    """Return predictions with the time of a rebuild at a chosen rate. Predictions without a formula for it do not change."""
     times = {one.name: one.rebuild for one in after.ranking}
     return [replace(one, rebuild=times.get(one.name, one.rebuild)) for one in predictions]
 
@@ -230,18 +230,18 @@ def _assumptions(needs: Requirements, rebuild_rate: float | None, chunk: float, 
         "'one lost' of the ranking counts accesses of equal length. Here, a write that returns to a disk which has just read "
         "takes less or more time than another access, so that the utilization differs by some percent.",
         f"max MB/s: the largest rate of a rebuild that these disks keep, and that a spare disk can write. The rebuild reads "
-        f"{chunk / 2**20:g} MB of a disk at once, among requests. 'rebuild h' of the ranking is shorter, because it assumes "
-        "long transfers in all the idle time.",
+        f"{chunk / 2**20:g} MB of a disk in one access, among requests. 'rebuild h' of the ranking is shorter, because it "
+        "assumes long transfers in all the idle time.",
     )
     if rebuild_rate is None:
         return common
     return (
         *common,
         "Nothing is restored yet, as at the beginning of the rebuild; later, response times are shorter.",
-        "The rebuild has no priority. Its accesses arrive as a Poisson process. One that follows another one on a disk needs "
-        "no seek.",
+        "The rebuild has no priority. Its accesses arrive as a Poisson process. An access that follows another access of the "
+        "rebuild on a disk needs no seek.",
         *(
-            ["A declustered code is rebuilt in many slices at once, so that all disks share the work."]
+            ["A declustered code is rebuilt in many slices simultaneously, so that all disks share the work."]
             if spread
             else []
         ),
@@ -339,7 +339,7 @@ class _AfterFailure(NamedTuple):
         return Served(mean, float(np.interp(0.99, within, time)), affected.utilization)
 
     def _loaded(self, shape: Shape, disks: int, share: float, background: Background) -> Loaded:
-        """Return the response times of requests to some disks. share: of the requests that go to these disks."""
+        """Return the response times of requests to some disks. share: share of the requests that go to these disks."""
         question = self._question(shape, disks, share, background)
         return all_of(question["classes"], loaded_by_class(**question))
 

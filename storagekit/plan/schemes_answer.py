@@ -142,9 +142,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             )
         if needs.streams:
             requests.append(
-                f"streams pass over all disks in turn, {needs.chunk / 2**20:g} MB of a disk at once, among the requests and "
-                "without priority; their accesses arrive as a Poisson process. One that follows another one of the same "
-                "stream on a disk needs no seek. Writes of a stream read nothing first. With full stripes, the data disks of "
+                f"streams pass over all disks in turn, {needs.chunk / 2**20:g} MB of a disk in one access, among requests "
+                "and without priority; their accesses arrive as a Poisson process. An access that follows another access of "
+                "the same stream needs no seek. Writes of a stream read nothing first. With full stripes, the data disks of "
                 "a group divide each of these parts"
             )
         if needs.cache is not None:
@@ -189,7 +189,8 @@ class SchemesAnswer(RankedAnswer[Prediction]):
     def check(self, *, schemes: int = 3, seeds: int = 16, requests: int | None = None) -> Check:
         """Simulate the first schemes of the ranking.
 
-        The simulation has no network and no cache. Predictions are those of the disks, for the requests that reach them.
+        The simulation has no network and no cache. It is compared with the predictions for the disks, without the requests
+        that hit in the cache.
 
         Parameters
         ----------
@@ -214,7 +215,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         from storagekit.plan.checking import check_schemes
 
         require_feasible(self.feasible, self.binding)
-        self._require_disks("check", "the engine simulates disks")
+        self._require_disks("check", "only disks can be simulated")
         chosen = self.ranking[: COUNT("schemes", schemes)]
         needs, at_rate = self.needs, self.needs.rate is not None
         if needs.network is not None or needs.cache is not None:
@@ -232,7 +233,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         Parameters
         ----------
         check : Check, optional
-            Result of `check()`, whose simulated values are drawn beside the predictions.
+            Result of `check()`, whose simulated values are drawn next to the predictions.
 
         Returns
         -------
@@ -284,12 +285,12 @@ class SchemesAnswer(RankedAnswer[Prediction]):
             ranking.
         node_failures, rack_failures : Failures, optional
             Failures of a node, and of a rack, of the network of the question, which destroy all its disks; by default none.
-            Groups are dealt to nodes and racks as for `tolerate_nodes`. A network without racks counts as one rack.
+            Groups are spread over nodes and racks as for `tolerate_nodes`. A network without racks counts as one rack.
 
         Returns
         -------
         DurabilityRanking
-            The schemes, from the most durable one.
+            The schemes, the most durable first.
 
         Raises
         ------
@@ -333,7 +334,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         rebuild_rate : float, optional
             Rate of the rebuild, bytes restored a second, at most 1e12. By default nothing is rebuilt.
         chunk : float
-            Bytes that the rebuild reads of a disk at once, 512 bytes to 16 MB; by default 1 MB.
+            Bytes that the rebuild reads from a disk in one access, 512 bytes to 16 MB; by default 1 MB.
 
         Returns
         -------
@@ -364,7 +365,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
 
     @validate
     def growth(self, data: Growth = 0.0, load: Growth = 0.0) -> GrowthRanking:
-        """Return how long each scheme of the ranking is enough while the data and the load grow.
+        """Return the time for which each scheme meets the requirements while the data and the load grow.
 
         Parameters
         ----------
@@ -376,7 +377,7 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         Returns
         -------
         GrowthRanking
-            The schemes, sorted by the time for which they are enough, each with the requirement that ends it.
+            The schemes, sorted by this time, each with the first requirement that it no longer meets.
 
         Raises
         ------
@@ -394,7 +395,9 @@ class SchemesAnswer(RankedAnswer[Prediction]):
         """
         require_feasible(self.feasible, self.binding, "grow")
         if not data and not load:
-            raise InputError("growth of 0 for data and load: give one above 0, such as data=0.3 for 30% a year")
+            raise InputError(
+                "growth of 0 for data and load: give data or load above 0, such as data=0.3 for 30% a year"
+            )
         return growth_of(self.needs, self.objective, self.scheduler, self.ranking, data, load)
 
     @validate
@@ -603,7 +606,7 @@ def _cache(needs: Requirements, cache: SSDCache) -> list[str]:
     return [
         f"a cache of {cache.drives} x {cache.ssd.name} serves {cache.hit_share(needs.data):.0%} of the reads, at random. The "
         f"data of other reads is then written to it. Writes go to both, and {ends}; the disks still write each of them. The "
-        "columns from busy to rebuild are those of the disks",
+        "columns from busy to rebuild are for the disks",
         *ssd_limits(cache.ssd),
     ]
 
@@ -654,7 +657,7 @@ def _failed_domains(needs: Requirements) -> list[str]:
     if not needs.failed_domains:
         return []
     return [
-        f"all data remain after the loss of {needs.failed_domains}: the disks of each group are dealt to the nodes in turn, "
+        f"all data remain after the loss of {needs.failed_domains}: disks of a group are assigned to the nodes in turn, "
         "and the nodes to the racks in turn; response times and rebuilds after such a failure are not predicted"
     ]
 

@@ -1,4 +1,4 @@
-"""How durable schemes are: the probability of a data loss with the rebuild time under the load of the question."""
+"""Durability of schemes: the probability of a data loss, with the rebuild time under the load of the question."""
 
 import math
 from collections.abc import Sequence
@@ -71,20 +71,20 @@ class SchemeDurability(RankedScheme):
         return "none" if most is None else f"{most.share:.0%}: {' > '.join(most.events)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values as a dictionary for JSON, with those of the durability."""
+        """Return the values as a dictionary for JSON, with the values of the durability."""
         return super().to_dict() | finite(self.durability.to_dict())
 
 
 @dataclass(frozen=True)
 class DurabilityRanking(SchemesRanking[SchemeDurability]):
-    """The schemes of an answer, from the most durable one.
+    """The schemes of an answer, the most durable first.
 
     Parameters
     ----------
     years : float
         Duration of the loss probability, years.
     ranking : tuple of SchemeDurability
-        The schemes, those with the smallest loss probability first.
+        The schemes, from the smallest to the largest loss probability.
     never : tuple of str
         Schemes whose rebuild never ends, because the load leaves no idle time after a failure.
     unknown : tuple of str

@@ -1,4 +1,4 @@
-"""How long schemes are enough, while the data and the load grow by a constant factor each year."""
+"""The time for which schemes meet the requirements, while the data and the load grow by a constant factor each year."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from storagekit.plan.ranked_schemes import RankedScheme, SchemesRanking
 from storagekit.plan.requirements import MOST_OUTSTANDING, Requirements
 from storagekit.plan.scheme import Scheme, SimulatedOnly
 
-# years after which a scheme counts as enough forever
+# years after which a scheme counts as meeting the requirements forever
 HORIZON = 30.0
 # number of steps of the search: the result is exact to less than an hour
 _HALVINGS = 20
@@ -37,7 +37,7 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class SchemeGrowth(RankedScheme):
-    """How long a scheme is enough.
+    """The time for which a scheme meets the requirements.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SchemeGrowth(RankedScheme):
     years : float
         Years until a requirement is no longer met; infinite if this takes more than 30 years.
     limit : str
-        The requirement, with its limit; "none" if the scheme is enough for more than 30 years.
+        The requirement, with its limit; "none" if the scheme meets all requirements for more than 30 years.
     """
 
     COLUMNS = MappingProxyType(
@@ -74,7 +74,7 @@ class SchemeGrowth(RankedScheme):
 
 @dataclass(frozen=True)
 class GrowthRanking(SchemesRanking[SchemeGrowth]):
-    """The schemes of an answer, sorted by the time for which they are enough.
+    """The schemes of an answer, sorted by the time for which they meet the requirements.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ class GrowthRanking(SchemesRanking[SchemeGrowth]):
         best = self.ranking[0]
         growth = f"with {self.data:.0%} more data and {self.load:.0%} more requests each year"
         if math.isinf(best.years):
-            return f"{best.name} is enough for more than {HORIZON:g} years, {growth}"
-        return f"{best.name} is enough for {best.years:.1f} years, {growth}; then: {best.limit}"
+            return f"{best.name} meets the requirements for more than {HORIZON:g} years, {growth}"
+        return f"{best.name} meets the requirements for {best.years:.1f} years, {growth}; then: {best.limit}"
 
     def _titles(self):
         return ("scheme", "years", "mean ms today", "TB", "   limit"), (0, 8, 15, 8, 0)
@@ -128,15 +128,16 @@ def growth_of(
     data: float,
     load: float,
 ) -> GrowthRanking:
-    """Return how long schemes are enough; see `SchemesAnswer.growth`."""
+    """Return the time for which schemes meet the requirements; see `SchemesAnswer.growth`."""
     growing = _Growth(needs, objective.most_busy, scheduler, timing_of(needs.drive), data, load)
     found = [growing.of(one) for one in predictions if not isinstance(one.scheme, SimulatedOnly)]
     unknown = tuple(one.name for one in predictions if isinstance(one.scheme, SimulatedOnly))
     assumptions = (
         "The data grows by one factor in each year, and the load by another, all tenants and streams alike. Sizes and the "
         "share of reads remain.",
-        "A scheme stops being enough when the data exceeds its capacity, when a response time exceeds its limit, or when the "
-        "disks are busier than the objective allows. Without limits of the response time, the disks may be nearly saturated.",
+        "A scheme no longer meets the requirements when the data exceeds its capacity, when a response time exceeds its "
+        "limit, or when the disks are busier than the objective allows. Without limits of the response time, the disks may be "
+        "nearly saturated.",
     )
     ranking = tuple(sorted(found, key=lambda one: (-one.years, one.mean)))
     return GrowthRanking(data, load, ranking, unknown, assumptions)
@@ -153,7 +154,10 @@ class _Growth(NamedTuple):
     load: float
 
     def of(self, one: Prediction) -> SchemeGrowth:
-        """Return how long a scheme is enough. Each measure is worse with more data and with more load."""
+        """Return the time for which a scheme meets the requirements.
+
+        The search is by bisection, because each measure is worse with more data and with more load.
+        """
         if self._exceeded(one.scheme, HORIZON) is None:
             return SchemeGrowth(one, math.inf, "none")
         enough, least, most = None, 0.0, HORIZON

@@ -144,7 +144,7 @@ class Change:
     prediction : Prediction
         The scheme after the change, with its predicted values for all requests.
     needs : Requirements
-        The requirements of the disks after the change. With a cache, their rate and share of reads are those of the
+        The requirements of the disks after the change. With a cache, their rate and share of reads are the values of the
         misses.
     worse : bool
         Whether the change adds an overload after the loss of a disk, by default false. Such a change is not recommended.

@@ -117,7 +117,7 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
         NUMBER(f"{label}: brick", brick)
         if brick >= bricks:
             raise InputError(
-                f"{label}: brick {brick}: there are {bricks} bricks, 0 to {bricks - 1}; add this brick, or leave it out"
+                f"{label}: brick {brick}: there are {bricks} bricks, 0 to {bricks - 1}; add this brick, or omit it"
             )
     if len(set(stream.bricks)) < len(stream.bricks):
         raise InputError(f"{label}: bricks {list(stream.bricks)}; name each brick once")
@@ -128,7 +128,9 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
         raise InputError(f"{label}: an empty demand; leave it out, or give bytes a second by brick")
     for brick, rate in limits.items():
         if brick is not None and brick not in stream.bricks:
-            raise InputError(f"{label}: a demand at brick {brick}, which the stream does not use; add it to bricks")
+            raise InputError(
+                f"{label}: a demand at brick {brick}, which the stream does not use; add the brick to bricks"
+            )
         if rate is not None:
             _DEMAND(f"{label}: a demand of", rate)
 

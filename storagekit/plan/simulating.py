@@ -181,7 +181,7 @@ def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | 
         AllCopies(),
         queue=_queue(needs, scheme, mean),
         drives=_step(scheme.disks, _SCHEME_DISKS, "disks", remedy),
-        slots=_step(wanted, _SCHEME_SLOTS, "requests at once", remedy),
+        slots=_step(wanted, _SCHEME_SLOTS, "simultaneous requests", remedy),
     )
     if needs.rate is not None:
         return Scenario(system, PoissonArrivals(requests, needs.rate))
@@ -189,7 +189,7 @@ def scheme_scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | 
 
 
 def scheme_unit(needs: Requirements) -> int:
-    """Return the number of sectors of a stripe unit. It holds the largest request, and what a stream reads at once."""
+    """Return the number of sectors of a stripe unit. It holds the largest request, and an access of a stream."""
     return max(paged(needs.largest), paged(int(needs.chunk / SECTOR)) if needs.streams else 0)
 
 
@@ -219,8 +219,8 @@ def require_simulated(needs: Requirements, scheme: Scheme) -> None:
     written = [one.name for one in needs.streams if one.writes]
     if written and scheme.shape.read_first:
         raise InputError(
-            f"stream {written[0]!r} writes to {scheme}: the simulation would read before each write, in place of writing "
-            "full stripes; check an answer with families=SRArrays(), or with streams that read"
+            f"stream {written[0]!r} writes to {scheme}: the simulation would not write full stripes, and read before each "
+            "write; check an answer with families=SRArrays(), or with streams that read"
         )
 
 
@@ -244,10 +244,11 @@ def with_streams(needs: Requirements, scheme: Scheme, scenario: Scenario, reques
 
 
 def _queue(needs: Requirements, scheme: Scheme, mean: float) -> Depth | None:
-    """Return the queue of disks with command queueing; None if its depth has no effect.
+    """Return the queue of disks with command queueing; None if the depth has almost no effect, or is not modelled.
 
-    The number of requests at a disk then exceeds the depth with a probability of about exp(-8). A queue of limited depth
-    takes several times as long to simulate. It is not modelled if bricks claim requests, as with D-SPTF.
+    The depth has almost no effect if the number of requests at a disk exceeds it with a probability of at most about
+    exp(-8). A queue of limited depth takes several times as long to simulate. It is not modelled if bricks claim requests,
+    as with D-SPTF.
     """
     dispatch = scheme.dispatch()
     if needs.queue_depth == 1 or needs.rate is None or dispatch.arbitration.competes or dispatch.withdraws_late:

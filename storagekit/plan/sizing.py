@@ -154,7 +154,7 @@ def _answer(
 
 
 def _missed(goal: Goal, closest: _Best, whose: str, remedy: str) -> Binding:
-    """Return why the closest layout misses the goal: its throughput is too low, or its response time too long."""
+    """Return the reason why the closest layout misses the goal: its throughput is too low, or its response time too long."""
     reached = getattr(closest, goal.measure)
     if math.isfinite(reached):
         return Binding(f"{goal.measure}, {goal.unit}, {whose}", reached, goal.limit, remedy)
@@ -183,7 +183,7 @@ def _fewest(
 
     The number of disks is at least `first` and at most `last`, and the second layout has fewer disks than the first
     layout. A layout that does not exist is None. If several layouts
-    miss the goal equally, such as saturated layouts, the second layout is the one with the highest throughput.
+    miss the goal equally, such as saturated layouts, the second layout is the layout with the highest throughput.
     """
     closest, mirrors = None, question.least_mirrors
     # only multiples of the number of mirrors are possible

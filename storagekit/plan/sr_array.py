@@ -132,7 +132,10 @@ def array(
 def _ranked(
     group: Population, load: Load, every: Layouts, objective: LayoutObjective, scheduler: Scheduler
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
-    """Return the layouts that fit, the best first, and the share of the requests at a disk of each kind in the best."""
+    """Return the layouts that fit, from the best to the worst, and shares for the best layout.
+
+    A share is the share of the requests that go to a disk of a kind, one for each kind of disk.
+    """
     found = shared_costs(group, load, every, scheduler)
     fits = np.flatnonzero(found.fits)
     if not fits.size:

@@ -64,7 +64,7 @@ def _ssd(needs: Requirements) -> SSD:
 
 
 def _sizes(needs: Requirements, scheme: Scheme) -> list[float]:
-    """Return the bytes that an access of each size of request has on one drive."""
+    """Return the number of bytes that a request of each size accesses on one drive."""
     ways = scheme.shape.ways
     return [size if ways == 1 else float(paged(int(np.ceil(size / SECTOR)), ways) * SECTOR) for size, _ in needs.sizes]
 
@@ -136,7 +136,7 @@ def _accesses(scheme: Scheme, share: float, reads: float, read: SSDAccess, write
 
 
 def _by_mix(needs: Requirements, kinds: Sequence[UnitRequests], found: Sequence[Loaded]) -> list[Loaded]:
-    """Return the response times of each mix, from those of its reads and writes of each size."""
+    """Return the response times of each mix, from the response times of its reads and writes of each size."""
     count = 2 * len(needs.sizes)
     pairs = [(one.share, loaded) for one, loaded in zip(kinds, found, strict=True)]
     return [mixture(pairs[first : first + count]) for first in range(0, len(pairs), count)]

@@ -40,7 +40,7 @@ def background_of(
     after : DegradedWork, optional
         Work after the loss of a disk, whose reads the other disks share; by default no disk is lost.
     others : float, optional
-        Other accesses a second on each disk, those of requests and of a rebuild; by default those of requests without a
+        Other accesses a second on each disk, of requests and of a rebuild; by default the accesses of requests without a
         failure.
 
     Returns

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _SIZES = 6
 # bytes of the largest request
 LARGEST = 2**26
-# bytes that a sequential stream or a rebuild reads or writes of a disk at once: by default, and the limits
+# bytes that a sequential stream or a rebuild reads or writes in one access: by default, and the limits
 CHUNK = 2.0**20
 Chunk = Annotated[float, Validator(least=512, most=2**24, unit="bytes")]
 # largest number of tenants, and of streams, and of characters of a name
@@ -113,7 +113,7 @@ class Tenant:
         return sizes_of(self.size)
 
     def shares_of(self, sizes: Sequence[float]) -> tuple[float, ...]:
-        """Return the share of each of some sizes among the requests. sizes: bytes, which include those of the tenant."""
+        """Return the share of each of some sizes among the requests. sizes: bytes, which include the sizes of the tenant."""
         own = dict(self.sizes)
         return tuple(own.get(size, 0.0) for size in sizes)
 
@@ -212,13 +212,13 @@ def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant
     Returns
     -------
     tuple of Tenant
-        The tenants "reads" and "writes", without limits; one of them if the trace has only reads or only writes. Of many
-        sizes, those between two powers of two become one or two sizes with the same mean.
+        The tenants "reads" and "writes", without limits; one of them if the trace has only reads or only writes. If there
+        are many sizes, the sizes between two powers of two are replaced by one or two sizes with the same mean.
 
     Raises
     ------
     InputError
-        If the trace has no request, or its requests are all at one time and no rate is given.
+        If the trace has no request, or if all requests arrive at the same time and no rate is given.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant
         raise InputError("a trace without requests: give a trace with at least one request")
     lasts = float(trace.time[-1] - trace.time[0])
     if rate is None and lasts <= 0:
-        raise InputError("a trace whose requests are all at one time: give rate, in requests a second")
+        raise InputError("all requests of the trace arrive at the same time: give rate, in requests a second")
     rate = len(trace) / lasts if rate is None else POSITIVE.in_unit("requests/s")("rate", rate)
     found = []
     for name, which, share in (("reads", trace.read, 1.0), ("writes", ~trace.read, 0.0)):
@@ -247,8 +247,9 @@ def tenants_of(trace: "RequestTrace", rate: float | None = None) -> tuple[Tenant
 def _mix(size: NDArray) -> dict[float, float]:
     """Return the share of the requests of each size, keyed by the size in bytes. size: of each request, bytes.
 
-    If there are many sizes, those between two powers of two become one or two sizes with the same mean. All these sizes are
-    multiples of the same number of bytes, so that no size covers a part of a sector that the requests do not cover.
+    If there are many sizes, the sizes between two powers of two are replaced by one or two sizes with the same mean. These
+    are multiples of the largest common divisor of the replaced sizes. If all replaced sizes are whole sectors, the new sizes
+    are whole sectors too.
     """
     sizes, counts = np.unique(size, return_counts=True)
     if sizes.size <= _SIZES:

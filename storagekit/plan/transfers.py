@@ -2,9 +2,10 @@
 
 In a zone whose tracks have `s` sectors, `d` of them with data, `n` sectors pass under the head in n / s revolutions.
 Requests begin at random pages of 4 KB. Counted from the beginning of a track, a page begins at any multiple of g sectors,
-plus a constant of the zone, where g is the largest common divisor of a page, of `d`, and of the sectors that share
-spares. A request has n - 1 inner limits of sectors. Limits at multiples of g are track boundaries with the probability
-g / d, and other limits never are. At a boundary the platter turns past the skew and the spare sectors of the track.
+plus a constant of the zone, where g is the largest common divisor of a page, of `d`, and of the sectors that share spares. A
+request contains n - 1 boundaries of sectors. Boundaries at multiples of g are track boundaries with the probability g / d,
+and other boundaries are never track boundaries. At a track boundary the platter turns past the skew and the spare sectors of
+the track.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class ZoneTransfers:
     data : array of float, shape `[zone]`
         Sectors of a track that hold data.
     common : array of int, shape `[zone]`
-        g, sectors.
+        The divisor g of the module docstring, sectors.
     shift : array of int, shape `[zone]`
         Sectors from the beginning of a request to the first place that can be a track boundary, below g.
     crossing : array of float, shape `[zone]`

@@ -193,7 +193,7 @@ def plan_against_simulation(
         effort <= MOST_EFFORT,
         "effort",
         effort,
-        f"at most {MOST_EFFORT}; call again with another seed",
+        f"at most {MOST_EFFORT}; for smaller errors, call several times with different seeds",
     )
     if not cases:
         raise InputError(f"cases: none given; give some of {', '.join(CASES)}")

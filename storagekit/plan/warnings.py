@@ -16,7 +16,7 @@ BUSY = 0.9
 
 
 def warnings_of(needs: Requirements, best: Prediction) -> tuple[str, ...]:
-    """Return what limits a recommended scheme, one sentence each.
+    """Return the limits of a recommended scheme, one sentence each.
 
     Parameters
     ----------
@@ -28,7 +28,8 @@ def warnings_of(needs: Requirements, best: Prediction) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The sentences. None is about the rate with outstanding requests, because their rate adapts to the disks.
+        The sentences. With a number of outstanding requests there is no sentence about the rate, because the rate adapts
+        to the disks.
     """
     found = [_full_stripes(needs, best)]
     if needs.rate is None:
@@ -42,7 +43,7 @@ def warnings_of(needs: Requirements, best: Prediction) -> tuple[str, ...]:
 
 
 def _full_stripes(needs: Requirements, best: Prediction) -> str:
-    """Return what a scheme with full stripes requires of the requests."""
+    """Return the condition that a scheme with full stripes sets for the requests; "" without full stripes."""
     if not best.scheme.whole_pages:
         return ""
     ways = best.scheme.shape.ways
@@ -74,9 +75,10 @@ def _after_failure(needs: Requirements, best: Prediction) -> str:
 
 
 def _relief(rate: float, busy: float, streams: float, target: float) -> str:
-    """Return the rate of requests at which disks are busy for the share `target` of the time, or nothing.
+    """Return the remedy, as text: the rate of requests at which the disks are busy for the share `target` of the time.
 
-    busy, streams: share of the time for which the disks are busy at the present rate, and the part of it for streams.
+    If the streams alone exceed this share, the remedy is slower streams. busy: share of the time for which the disks are
+    busy at the present rate. streams: the part of this share for streams.
     """
     if streams >= target:
         return "slower streams or "
@@ -105,7 +107,7 @@ def _near_overload(needs: Requirements, best: Prediction) -> str:
 
 
 def _partly(needs: Requirements, best: Prediction) -> str:
-    """Return the warning about sizes that are not multiples of a physical sector, with what whole sectors would give."""
+    """Return the warning about sizes that are not multiples of a physical sector, with the rate for whole sectors."""
     written = needs.shares_by_operation[1] > 0
     if needs.read_share == 1 or not (again_of(needs, best.scheme) * written).any():
         return ""

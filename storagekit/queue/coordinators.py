@@ -209,7 +209,7 @@ class _Several(AbstractCoordinators):
     def __check_init__(self):
         require(self.count >= 1, "coordinators", self.count, "at least 1")
         if not traced(self.count) and int(np.max(self.count)) > self.provided:
-            raise InputError(f"{int(np.max(self.count))} coordinators, but space for {self.provided}: raise most")
+            raise InputError(f"{int(np.max(self.count))} coordinators, but most is {self.provided}; raise most")
 
     @property
     def most(self):

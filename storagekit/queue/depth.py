@@ -45,8 +45,8 @@ class Depth(AbstractQueue):
     def check(self, facts):
         if facts.competes or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
-                "a queue of limited depth with claims, parts that are hedged, delayed or withdrawn at completion, or "
-                "bricks that stop: not modelled; use Unlimited()"
+                "a queue of limited depth: not modelled with claims, with outages of bricks, or if parts are hedged, "
+                "delayed or withdrawn at completion; use Unlimited()"
             )
 
     @property

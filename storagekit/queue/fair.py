@@ -122,9 +122,8 @@ class TagQueue(AbstractQueue):
             )
         if facts.competes or facts.withdraws or facts.withdraws_late or facts.delays or facts.stops:
             raise InputError(
-                f"{type(self).__name__} with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not "
-                "modelled; use a dispatcher that sends each request only to the bricks that serve it, or use "
-                "Unlimited()"
+                f"{type(self).__name__}: not modelled with claims, with outages of bricks, or if parts are withdrawn, "
+                "hedged or delayed; use a dispatcher that sends a request only to the bricks that serve it, or Unlimited()"
             )
 
     def on_access_ended(self, private: Any, event: AccessEnded) -> Any:
@@ -152,7 +151,9 @@ class TagQueue(AbstractQueue):
     def _issue_request(
         self, private: Any, queued: Queued, slot: Int[Array, "1 *batch"], issues: Bool[Array, "1 *batch"]
     ) -> tuple[Any, Bool[Array, "brick *batch"], Bool[Array, "drive *batch"]]:
-        """Return the state after a brick has issued the request in a slot, its mask, and the mask of its drives with a part.
+        """Return the state after a brick has issued the request in a slot, and two masks.
+
+        The masks mark the brick, and the drives of the brick that have a part of the request.
 
         issues: whether the brick issues the request.
         """

@@ -51,9 +51,9 @@ BEFORE = -1e30
 class DmClockCounters(NamedTuple):
     """Counters of the coordinators of dmClock.
 
-    sent: cost of the requests that each coordinator has sent. reserved: cost of those that a brick has issued because of
-    their reservations. coordinator_state: private state of the coordinators. row: row of the counters for the request in
-    each slot, in the same rows as the tags.
+    sent: cost of the requests that each coordinator has sent. reserved: cost of the requests that a brick has issued
+    because of their reservations. coordinator_state: state of the coordinators. row: row of the counters for the request in each slot,
+    in the same rows as the tags.
     """
 
     sent: ServiceLedger
@@ -92,7 +92,7 @@ class MClock(TagQueue):
     """Give each stream a minimum and a maximum rate at every brick, and divide the rest by weight.
 
     A brick first issues requests whose reservation tags are due, with the earliest tag first. Otherwise it issues the
-    request with the lowest share tag among those whose limit tags are due. Other requests wait, even if the brick is
+    request with the lowest share tag among the requests whose limit tags are due. Other requests wait, even if the brick is
     idle.
 
     Parameters
@@ -140,7 +140,7 @@ class MClock(TagQueue):
     arrival times.
 
     A stream that its limit holds back keeps an early share tag, and the share tags of a stream that becomes active then
-    begin with this tag. This stream is thus first served alone, until its tags reach those of the other streams. The
+    begin with this tag. This stream is therefore first served alone, until its tags reach the tags of the other streams. The
     paper and Ceph also include the tags of streams that their limits hold back.
 
     The distance of two tags of a stream is the cost of the earlier request, as in start-time fair queueing. Ceph uses the
@@ -149,8 +149,8 @@ class MClock(TagQueue):
     With dmClock, rho / r, delta / l and delta / w are added to the tags of a request. Here delta is the cost of the
     requests that its coordinator has sent to other bricks since its last request to this brick, and rho is the cost of
     requests that other bricks have issued because of reservations in this time. Both are 0 for the first request that a
-    coordinator sends for the stream to this brick. The counts are of requests sent and issued, where the paper counts
-    completions.
+    coordinator sends for the stream to this brick. Requests count when they are sent or issued. In the paper
+    they count when they complete.
 
     References
     ----------
@@ -424,7 +424,7 @@ def _earliest(time: float32_pair.Pair, among: Bool[Array, "slot *batch"]) -> flo
 def _subtracted(
     time: float32_pair.Pair, step: Float[Array, "1 *batch"], where: Bool[Array, "*row"]
 ) -> float32_pair.Pair:
-    """Return times after a step is subtracted from those that a mask marks, which are finite."""
+    """Return times after a step is subtracted from the times that a mask marks, which are finite."""
     return float32_pair.pick(where, float32_pair.add(time, -step[None]), time)
 
 

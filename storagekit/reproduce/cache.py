@@ -102,7 +102,7 @@ def inputs(paper: str) -> Iterator[tuple[str, Path]]:
 
 
 def _whose(root: Path, folder: str, name: str) -> str:
-    """Return the paper that owns a file or folder of the package or of data/; "" for none."""
+    """Return the paper that owns a file or folder of the package or of data/; "" if no paper owns it."""
     if root == PACKAGE:
         return name if folder == "papers" else ""
     return name if folder in _OF_PAPERS else name.partition("_")[0] if folder == "reference" else ""

@@ -101,7 +101,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def check(given: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given values of those parameters that have a default, each converted to the type of its default.
+    """Return the given values of the parameters that have a default, each converted to the type of its default.
 
     Raises InputError for a text that cannot be converted to this type.
     """

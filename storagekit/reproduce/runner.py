@@ -310,7 +310,7 @@ def _fingerprint(paper: str, notebook: Path, values: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _pool(threads: int, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Turns, Event]]:
-    """Yield a pool of threads, a queue of turns with `jobs` turns at once, and an event that is set at an interrupt.
+    """Yield a pool of threads, a queue with at most `jobs` simultaneous turns, and an event that is set at an interrupt.
 
     After an interrupt, the processes that the threads started are ended, and the threads are not awaited.
     """

@@ -230,7 +230,7 @@ def readable(unit: str, values: Iterable[float]) -> Unit:
 def _said(
     rows: "pd.DataFrame", claims: Iterable[Claim], found: Mapping[str, Measurement], exhibit: str
 ) -> Iterator[str]:
-    """Yield a table of those numbers of the paper that are in no row, next to the measured values."""
+    """Yield a table of the numbers of the paper that are in no row, next to the measured values."""
     carried = {one for ids in rows["claim"].dropna() for one in ids.split(", ")} if "claim" in rows else set()
     lines = []
     for claim in claims:

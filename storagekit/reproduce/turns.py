@@ -14,7 +14,7 @@ class RunStopped(Exception):
 
 
 class Turns:
-    """A queue with priorities: at most `slots` threads have a turn at once, and the lowest rank is served next."""
+    """A queue with priorities: at most `slots` threads have a turn at the same time, and the lowest rank is served next."""
 
     def __init__(self, slots: int):
         self._free = slots

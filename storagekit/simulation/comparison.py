@@ -129,7 +129,7 @@ def summarized(data: xr.Dataset, against: str) -> xr.Dataset:
 
 
 def overloads(data: xr.Dataset) -> dict[str, str]:
-    """Return why each overloaded scheme is overloaded.
+    """Return the reason why each overloaded scheme is overloaded.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _seeds(
     for some in _together(seeds):
         used = min(len(some), left)
         found = measured_runs(scenarios, some, length, measures, padded=False, quiet=True)
-        # its quantiles of all seeds would be those of some seeds
+        # its quantiles of all seeds would be quantiles of only some seeds
         parts.append(found.data.drop_vars(OF_ALL_SEEDS, errors="ignore").isel(run=slice(0, used)))
         waited += float(found.waited[:used].sum())
         bar.update(used)

@@ -71,8 +71,8 @@ def data_loss(
         With the dimension `statistic` (mean, low, high): `loss_probability` of all groups, `group_loss_probability` of
         one group or pool, `likelihood_ratio`, and `mttdl_years`, the mean time to data loss of all groups. The expected
         value of `likelihood_ratio` is 1, so its interval shows whether the importance sampling works. `mttdl_years` is
-        present only for exponential lifetimes and spares that are always available, because only then the system starts
-        anew whenever all disks work. `share` is the share of the losses by `cause`, the last event.
+        present only for exponential lifetimes and spares that are always available, because only then the system is as good
+        as new whenever all disks work. `share` is the share of the losses by `cause`, the last event.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def data_loss(
     Notes
     -----
     The module `loss_trial` describes the estimator. The mean time to data loss is the regenerative estimator: the mean
-    length of a cycle, divided by the probability that a cycle ends in a loss. Intervals are those of the normal
+    length of a cycle, divided by the probability that a cycle ends in a loss. Intervals are from the normal
     distribution, with the delta method for a ratio. With few trials or extremely rare losses the intervals are too
     narrow, because trials with a rare large weight may be missing.
 
@@ -144,9 +144,9 @@ def data_loss(
 
 
 def _ratio_interval(numerators: np.ndarray, denominators: np.ndarray, width: float) -> np.ndarray:
-    """Return the ratio of the means of two sums over rows, and its interval of a width in standard errors.
+    """Return the mean of the numerators divided by the mean of the denominators, with the interval of this ratio.
 
-    The sums of losses are for one trial if the denominators are 1. The interval is infinite if nothing was observed.
+    width: half-width of the interval in standard errors. The interval is infinite if all denominators are 0.
     """
     mean = denominators.mean()
     if mean == 0:

@@ -108,7 +108,7 @@ def history(
     check_axes(axes, all_measures)
     require(0 <= warm_up < 1, "warm-up of", warm_up, "at least 0 and below 1", "of the run")
     if pieces >= 1 and np.ceil(warm_up * pieces) >= pieces:
-        raise InputError(f"warm-up of {warm_up:g} of the run: none of {pieces} pieces is left; raise pieces")
+        raise InputError(f"warm-up of {warm_up:g} of the run leaves none of the {pieces} pieces; raise pieces")
     if not 1 <= pieces <= requests:
         raise InputError(
             f"{pieces} pieces of {requests} requests: give at least 1 piece, and at most one for each request"

@@ -7,11 +7,11 @@ of all choices, times the true failure rate at T_0, times the duration. The mean
 within the duration, because every loss belongs to exactly one period between two times at which all disks work, and T_0
 is uniformly distributed.
 
-In the second phase the next repair event is sampled first, from any distribution. A failure occurs before it (forcing)
-with the probability bias (1 - exp(-d / w)), for the time d to the event and the mean time w of a repair, or with the
-true probability if that is higher. Its time is exponential with the mean rate of this period. The added
-failures are half of a disk or of any kind of domain with equal probabilities (balanced failure biasing), and half in
-proportion to the rates.
+In the second phase the next repair event is sampled first, from any distribution. Let d be the time to this event, and w
+the mean time of a repair. A failure occurs before the event (forcing) with the probability bias (1 - exp(-d / w)), or with
+the true probability if the true probability is higher. The time of the failure is exponential with the mean rate of this
+period. For one half of the added failures, a disk and each kind of domain have equal probabilities (balanced failure
+biasing). For the other half, the probabilities are in proportion to the failure rates.
 
 References
 ----------
@@ -35,20 +35,23 @@ LEAST_AGE = 1e-12
 LEAST_RATE = 1e-12
 # Cause of no loss.
 KEPT = -1
-# Sums over trials before those of the weights of losses by cause: trials with a first failure, likelihood ratios, and
+# Sums over trials that precede the sums of weights of losses by cause: trials with a first failure, likelihood ratios, and
 # durations since the first failure times their weights.
 SUMS = BEGUN, RATIO, TIMES = range(3)
 
 
 class LossNumbers(NamedTuple):
-    """The numbers of a group, in units of the duration. Arrays are padded, so that one program serves many groups.
+    """The numbers of a group, with the duration as the unit of time. Arrays are padded, so that groups share a program.
 
-    `present` marks the disks. `hazard` c and `life_shape` b give the cumulative hazard c a^b of a disk of age a.
-    `rebuild` is the mean rebuild time by number of failed disks. If `prioritized` is true, only the disk that failed
-    last is rebuilt (declustered pools). `domain_of` has the number of the domain of each kind for each disk. The
-    duration `end` is infinite for a cycle between two times at which all disks work; `initial` is the duration, or the
-    mean time to the first failure for a cycle. Weights of losses are divided by the exponential of `log_scale`, so that
-    their sums are neither too small nor too large for float32.
+    A trial follows the group for the duration, or for a cycle: from a time at which all disks work until the next such
+    time.
+
+    present: mask of the disks. hazard, life_shape: c and b of the cumulative hazard c a^b of a disk of age a.
+    rebuild: mean rebuild time, by number of failed disks. prioritized: whether only the disk that failed last is rebuilt
+    (declustered pools). domain_of: for each kind of domain and each disk, the number of the domain of the disk.
+    end: the duration, infinite for a cycle. initial: the duration or, for a cycle, the mean time to the first failure.
+    log_scale: the weights of losses are divided by the exponential of this number, so that float32 can represent their
+    sums.
     """
 
     present: Bool[Array, " disk"]
@@ -76,10 +79,10 @@ class LossNumbers(NamedTuple):
 class Trial(NamedTuple):
     """State of a trial, and the sums over the earlier trials.
 
-    `due` is the time to the detection or the end of the rebuild of a disk, `orders` the times to the arrival of spares,
-    `left` the time to the end of the phase, `rest` the duration of the second phase, `elapsed` the time since the first
-    failure, and `trials` the number of trials to do. `cause` is `KEPT`, 0 for a disk, the number of a kind of failure
-    domain from 1, or one more for a read error.
+    due: time to the detection of each failed disk, or to the end of its rebuild. orders: times to the arrival of spares.
+    left: time to the end of the phase. rest: duration of the second phase. elapsed: time since the first failure.
+    trials: number of trials that are left. cause: `KEPT` without a loss; 0 if the last failure was a failure of a disk;
+    k if it was a failure of domain kind k, from 1; the number after the last kind for a read error.
     """
 
     key: PRNGKeyArray
@@ -111,7 +114,7 @@ class Draws(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The next failure: whether and when it occurs, its kind, its disks, and the logarithm of its likelihood ratio."""
+    """The next failure. occurs: whether it occurs. log_ratio: logarithm of its likelihood ratio."""
 
     occurs: Bool[Array, ""]
     time: Float[Array, ""]

@@ -30,7 +30,7 @@ class Measure:
     name : str
         Name of the variable in a result.
     unit : str
-        The unit, "1" for none.
+        The unit; "1" for a measure without a unit.
     meaning : str
         The `long_name` of the variable.
     needs : tuple of Sum

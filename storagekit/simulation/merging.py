@@ -64,7 +64,7 @@ def regular_arrivals(
     draw : numpy.random.Generator
         Generator of the time of the first request.
     most : int, optional
-        Largest number of requests, the first ones; by default there is no limit.
+        Largest number of requests, from the first request on; by default there is no limit.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def background_requests(
 def merged_scenario(system: System, arriving: list[Arriving], requests: int | None = None) -> Scenario:
     """Return the scenario of several streams of requests, in the order of their arrival.
 
-    requests: number of requests, the first ones; by default all.
+    requests: number of requests, from the first request on; by default all.
     """
     time = np.concatenate([one.time for one in arriving])
     order = np.argsort(time, kind="stable")[:requests]

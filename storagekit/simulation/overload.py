@@ -23,7 +23,7 @@ def part_length(requests: int) -> int:
 def overload_reasons(
     requests: int, outside: float, utilization: ArrayLike, responses: Sequence[float], closed: bool
 ) -> str:
-    """Return why a system is overloaded.
+    """Return the reason why a system is overloaded.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def overload_reasons(
     responses : sequence of float
         Mean response time in each part of the run, seconds; NaN for a part without requests.
     closed : bool
-        Whether the requests are those of a closed loop, in which the drives are always busy.
+        Whether the requests are from a closed loop, which keeps the drives busy.
 
     Returns
     -------

@@ -103,8 +103,8 @@ def pooled(counts: Int[np.ndarray, "point seed bin"]) -> Float[np.ndarray, "3 qu
     the interval are the quantiles of the shares p - h and p + h of all requests.
 
     The differences between the quantiles of the runs would give an interval that is too narrow. If a run is short or
-    heavily loaded, the largest response times of the whole sample are in a few runs, which determine the pooled
-    quantile, but which change the quantiles of the other runs not at all.
+    heavily loaded, the largest response times of the whole sample are in a few runs. These runs determine the pooled
+    quantile, but have no effect on the quantiles of the other runs.
     """
     runs, whole = counts.shape[1], counts.sum(axis=1)
     shares = np.array(SHARES)

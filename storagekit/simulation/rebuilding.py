@@ -124,7 +124,7 @@ def _sectors(layout: AfterLoss, chunk: float | None) -> int:
     require(sectors == int(sectors), "chunk", chunk, f"a multiple of {SECTOR}", "bytes")
     if longest is not None:
         fits = sectors <= longest and longest % sectors == 0
-        require(fits, "chunk", chunk, f"a slice ({longest * SECTOR} bytes) or a divisor of it", "bytes")
+        require(fits, "chunk", chunk, f"the {longest * SECTOR} bytes of a slice, or a divisor of this number", "bytes")
     return int(sectors)
 
 
@@ -134,7 +134,7 @@ def _in_order(system: System, sectors: int, count: int, draw: np.random.Generato
     Raises
     ------
     InputError
-        If the drive is smaller than a request, or the addresses need more bits than those of the system.
+        If the drive is smaller than a request, or the addresses need more bits than the addresses of the system.
     """
     layout = system.placement
     assert isinstance(layout, AfterLoss)

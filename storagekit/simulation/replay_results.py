@@ -117,6 +117,6 @@ class ReplayResults:
 
 
 def under(saved: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """Return the arrays whose names begin with a prefix and a space, by the rest of their names, in order of these."""
+    """Return the arrays whose names begin with a prefix and a space, keyed and sorted by the rest of the name."""
     start = f"{prefix} "
     return {name.removeprefix(start): saved[name] for name in sorted(saved) if name.startswith(start)}

@@ -89,13 +89,14 @@ def replay(
     -----
     A trace of at least 262,144 requests is simulated in parallel segments, on all cores, if the state of the system
     depends only on the requests in it: no cache, buffer, delayed write, fault or fair queue, and no writes that complete
-    before all copies are written. Each segment begins with an empty system at least 2,048 requests before the first request
-    that it counts. At least a quarter of these requests, one after the other, must have the same response times (within
-    0.1 ms) as in the preceding segment, and so must 95% of the last quarter, and all requests that are in the system when the
-    segment begins to count. Every drive must have had an access. Then the segments together are the simulation of the whole
-    trace. If one segment does not agree, for example because the system is overloaded, the requests are simulated one after
-    the other. The two ways to simulate round times differently. Two accesses whose times are almost equal may therefore be
-    served in another order, which changes some response times until the queues are next empty.
+    before all copies are written. Each segment begins with an empty system, and simulates at least 2,048 requests before the
+    first request that it counts. The preceding segment simulates these requests too, so that their response times can be
+    compared. They are equal if they differ by at most 0.1 ms. They must be equal for a quarter of the requests in succession,
+    for 95% of the last quarter, and for all requests that are in the system when the segment begins to count. Every drive
+    must have had an access. Then the segments together are the simulation of the whole trace. If one segment does not agree,
+    for example because the system is overloaded, the requests are simulated one after the other. Parallel and sequential
+    simulation round times differently. Two accesses with almost equal times may therefore be served in another order. This
+    changes some response times, until the queues are empty again.
 
     Examples
     --------

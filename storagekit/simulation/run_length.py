@@ -132,7 +132,7 @@ def run_length(
                 f"warm-up of {warm_up:g} s: it must be at least 0 and below the length of the run, {seconds:g} s"
             )
         if precision is not None:
-            raise InputError(f"a precision and {seconds:g} s: give one of the two, or the precision and `requests`")
+            raise InputError(f"a precision and {seconds:g} s: give the precision with `requests`, or the seconds alone")
         return RunLength(seconds, warm_up, "elapsed")
     if requests < 1:
         raise InputError(f"{requests} requests: give at least 1")

@@ -1,8 +1,9 @@
 """Replay a long trace in segments that are simulated in parallel.
 
-Each segment begins with an empty system, some requests before the first request that it counts. In a stable system the
-response times of these requests soon equal those in the preceding segment. If the requests that are still in the system
-when the segment begins to count are equal too, the segment continues as the preceding segment would.
+Each segment begins with an empty system, some requests before the first request that it counts. The preceding segment
+simulates these requests too. In a stable system, their response times in the two segments are equal after a short time. If
+the requests that are in the system when the segment begins to count have equal response times too, the segment continues as
+the preceding segment would.
 """
 
 from collections.abc import Sequence
@@ -48,7 +49,7 @@ class SegmentsDiffer(Exception):
 
 
 def reason_not_parallel(system: System, mapping: TraceMapping) -> str:
-    """Return the reason why a replay is not simulated in parallel segments; empty if it is.
+    """Return the reason why a replay is not simulated in parallel segments; "" if it can be.
 
     Parameters
     ----------
@@ -225,7 +226,11 @@ class SegmentBatch:
         return self._time[start - self.first[0] : stop - self.first[0]]
 
     def _continues(self, segment: int, ending: Ending | None) -> bool:
-        """Return whether a segment has the requests of the preceding segment in the system, and has had them for long."""
+        """Return whether a segment continues the preceding segment: whether response times before the segment are equal.
+
+        All requests that are in the system at the beginning of the segment must have equal response times. So must
+        enough of the earlier requests, and most of the latest quarter of them.
+        """
         assert ending is not None
         before, edge = self._before(segment), self.edges[segment]
         here = self.response[segment, :before]

@@ -50,8 +50,8 @@ def splitting(
     over : callable
         `over(state)` returns whether a trial is over. Every trial must end or reach the highest level.
     levels : sequence of float
-        Increasing levels above the level of the first state. To reach the last level is the rare event. Good levels are
-        reached from the previous level with a probability of about 0.1 to 0.3.
+        Increasing levels above the level of the first state. The rare event is that a trial reaches the last level. Choose
+        levels so that each is reached from the previous level with a probability of about 0.1 to 0.3.
     trials : int
         Number of trials from each level, by default 1,024.
     repetitions : int
@@ -85,7 +85,8 @@ def splitting(
 
     Examples
     --------
-    The ruin of a gambler who wins with probability 0.4: from 1, the probability to reach 10 before 0 is 8.8e-3.
+    A gambler with a capital of 1 wins or loses 1 in each game, and wins with probability 0.4. The probability that the
+    capital reaches 10 before 0 is 8.8e-3.
 
     >>> import jax
     >>> from storagekit.simulation import splitting
@@ -144,7 +145,7 @@ def _repeated(
     def next_level(states: PyTree, given: tuple[Array, Array]) -> tuple[PyTree, Float[Array, ""]]:
         target, key = given
         ends, success = jax.vmap(lambda key, state: climb(key, state, target))(jax.random.split(key, trials), states)
-        # Without a success all weights are 0, and the estimate is 0 whatever is drawn.
+        # Without a success all weights are 0, and the estimate is 0 for any draws.
         chance = success / jnp.maximum(jnp.sum(success), 1)
         drawn = jax.random.choice(jax.random.fold_in(key, 1), trials, (trials,), p=chance)
         return jax.tree.map(lambda leaf: leaf[drawn], ends), jnp.mean(success)

@@ -103,7 +103,7 @@ def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
         (f"{name} {own} instead of {made.get(name)}") for name, own in made_with().items() if own != made.get(name)
     ]
     if differs:
-        raise InputError(f"a worker has {', '.join(differs)}: start the workers in the environment of the sweep")
+        raise InputError(f"a worker has {', '.join(differs)}: start the workers in the same environment as the sweep")
     piece, settings, called = pickle.loads(packed)
     if called not in _settings_of:
         _settings_of[called] = replace(settings, own=_linked(settings.own))

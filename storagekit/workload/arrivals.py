@@ -348,8 +348,8 @@ class RecordedArrivals(AbstractArrivals):
     clients : bool
         Whether the engine stores stream and client of each request; by default False.
     first : int
-        Number of the first of these requests within its trace; by default 0. Of a long trace, `Runner.feed` simulates
-        one block of requests after another.
+        Number of the first of these requests within its trace; by default 0. `Runner.feed` simulates a long trace in
+        successive blocks of requests.
 
     Raises
     ------

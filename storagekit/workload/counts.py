@@ -39,9 +39,9 @@ class CountClock(NamedTuple):
         return CountClock(*float32_pair.add(float32_pair.Pair(*self), step))
 
     def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *batch"]) -> Float[Array, "row *batch"]:
-        """Return the time in seconds from `delay` seconds after now until this clock shows `moment`.
+        """Return the time in seconds from a later moment, `delay` seconds from now, until this clock shows `moment`.
 
-        The result is negative if `moment` is earlier.
+        The result is negative if the clock shows `moment` before this later moment.
         """
         return (moment - self.time) - (self.rest + delay)
 
@@ -89,14 +89,14 @@ class AbstractCount(eqx.Module):
     def resumes(
         self, clock: Any, delay: Float[Array, "row *batch"], index: Int[Array, "row *#batch"]
     ) -> Float[Array, "row *batch"]:
-        """Return the time in seconds for which a thread remains off, counted from `delay` seconds after now.
+        """Return the time in seconds from a later moment until a thread is on.
 
         Parameters
         ----------
         clock
             Private state.
         delay : float array, shape `[row, *batch]`
-            Time from now to the beginning of the result, seconds.
+            Time from now to this moment, seconds.
         index : int array, shape `[row, *batch]`
             Number of the thread in its group.
 

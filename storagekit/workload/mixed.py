@@ -1,4 +1,4 @@
-"""Requests of several classes in one stream of arrivals, such as those of several tenants of an array."""
+"""Requests of several classes in one stream of arrivals, such as the requests of several tenants of an array."""
 
 from functools import partial, reduce
 
@@ -34,7 +34,7 @@ class MixedRequests(AbstractRequests):
 
     Notes
     -----
-    If the arrivals are Poisson, those of each class are Poisson and independent of the other classes.
+    If the arrivals are Poisson, the arrivals of each class are Poisson and independent of the other classes.
 
     Examples
     --------

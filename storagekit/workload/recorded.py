@@ -67,7 +67,7 @@ def recorded(
 
 @dataclass(frozen=True)
 class TraceMapping:
-    """How the requests of a trace become arrivals at a system, see `recorded`; for a whole trace or for its parts.
+    """Conversion of the requests of a trace to arrivals at a system, for a whole trace or for its parts; see `recorded`.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class TraceMapping:
     Raises
     ------
     InputError
-        If the trace has no requests or no times, if a closed loop has a scale, or if a request is as large as the
+        If the trace has no requests or no times, if a closed loop has a scale, or if a request is not smaller than the
         capacity.
     """
 

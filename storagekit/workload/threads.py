@@ -84,7 +84,7 @@ class Group(eqx.Module):
             require_seconds("a think time of", think, "thought")
         peak = int(np.max(self.threads.peak))
         if peak > self.most:
-            raise InputError(f"{peak} threads, but space for {self.most}: raise most")
+            raise InputError(f"{peak} threads, but most is {self.most}; raise most")
         if self.volumes is None:
             return
         if len(self.volumes) < self.most:
@@ -314,9 +314,9 @@ class Threads(AbstractArrivals):
     def _off(
         self, clocks: tuple[Any, ...], thread: Int[Array, "row *batch"], delay: Float[Array, "row *batch"]
     ) -> Float[Array, "row *batch"]:
-        """Return the time in seconds for which each thread remains off, counted from `delay` seconds after now.
+        """Return the time in seconds from a later moment, `delay` seconds from now, until each thread is on.
 
-        The result is inf for a thread that is never on again.
+        The result is 0 for a thread that is on at this moment, and inf for a thread that is never on again.
         """
         groups = zip(self.groups, self._firsts, clocks, strict=True)
         return self._of(thread, [group.threads.resumes(clock, delay, thread - first) for group, first, clock in groups])

@@ -299,7 +299,7 @@ def test_ssds_are_planned_as_drives_and_as_a_cache(storagekit):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--drive", NVME, "--rate", "1000", "--check", "1"], "--check with an SSD: the engine simulates disks"),
+        (["--drive", NVME, "--rate", "1000", "--check", "1"], "--check with an SSD: only disks can be simulated"),
         (["--drive", NVME, "--rate", "1000", "--copies"], "Leave --copies out"),
         (["--drive", NVME, "--outstanding", "8"], "--outstanding with an SSD: there is no formula; give --rate"),
         (["--rate", "100", "--ssd-cache", "x"], "--ssd-cache 'x': give an SSD, a number of drives, and the hits"),
@@ -307,7 +307,7 @@ def test_ssds_are_planned_as_drives_and_as_a_cache(storagekit):
         (["--drive", "size=1TB,iops=1/2", "--rate", "100"], "SSD: 'latency' is missing"),
         (
             ["--drive", NVME.replace("iops=1000000", "iops=10"), "--rate", "1"],
-            "at least 12500, that of one outstanding",
+            "at least 12500, the rate of one outstanding",
         ),
     ],
 )

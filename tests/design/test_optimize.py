@@ -203,7 +203,7 @@ def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
         (lambda: sk.optimize(lambda x: x, {}), "no parameters"),
         (lambda: sk.optimize(lambda x: x, {"x": (2, 1)}), "bounds of x 2: it must be at most the upper limit, 1"),
         (lambda: sk.optimize(lambda x: x, {"x": 1}), "bounds of x 1: give a pair"),
-        (lambda: sk.optimize(lambda x: x, {"x": (None, 1)}), "give both bounds"),
+        (lambda: sk.optimize(lambda x: x, {"x": (None, 1)}), "each parameter needs a lower and an upper bound"),
         (lambda: sk.optimize(lambda x: x, {"x": (0, 1.5)}, whole=["x"]), "bounds of x: give whole numbers"),
         (lambda: sk.optimize(lambda x: x, {"x": (0, 1)}, whole=["y"]), "whole 'y' has no bounds"),
         (lambda: sk.optimize(lambda y: y, {"x": (0, 1)}), "cannot be called with x"),
@@ -215,7 +215,10 @@ def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
             "the function fails at 16 points within the bounds",
         ),
         (lambda: sk.optimize(lambda x: x, {1: (0, 1)}), "a parameter: given 1; give text"),
-        (lambda: sk.optimize(lambda x: {"a": x}, {"x": (0, 1)}, objective="c"), "measure 'c': the function returns a"),
+        (
+            lambda: sk.optimize(lambda x: {"a": x}, {"x": (0, 1)}, objective="c"),
+            "measure 'c': give a measure that the function returns, a",
+        ),
         (lambda: sk.optimize(lambda x: float(x), {"x": (0, 10**6)}, whole=["x"]), "combinations of whole numbers"),
         (
             lambda: sk.optimize(lambda x: {"a": x, "b": x}, {"x": (1, 2)}, objective="a", constraints={"b": (3, None)}),

@@ -143,7 +143,10 @@ def test_a_limit_is_not_passed():
         (lambda: sk.sensitivity(lambda x: "much", {"x": 1.0}), "the function must return a scenario"),
         (lambda: sk.sensitivity(lambda x: x, {"y": 1.0}), "cannot be called with y"),
         (lambda: sk.sensitivity(lambda x: x, {}), "no parameters"),
-        (lambda: sk.sensitivity(lambda x: {"a": x}, {"x": 1.0}, measures=["b"]), "the function returns a"),
+        (
+            lambda: sk.sensitivity(lambda x: {"a": x}, {"x": 1.0}, measures=["b"]),
+            "give a measure that the function returns, a",
+        ),
         (lambda: sk.sensitivity(lambda x, key: float(x), {"x": 1.0}), "JAX cannot trace"),
         (lambda: sk.sensitivity(lambda x: x - 1, {"x": 1.0}), "value is 0 at this point, and has no elasticity"),
         (lambda: sk.sensitivity(lambda x: {}, {"x": 1.0}), "empty mapping"),

@@ -156,16 +156,16 @@ def test_the_second_interpretations_have_separate_rows_and_notes():
     )
     # 9.7 over 4; 13.5, the mean of hashing and LARD, over 5; 12 over 6
     assert (
-        "at once, the mean response time of hashing and LARD, divided by the response time of D-SPTF, is: "
+        "immediately, the mean response time of hashing and LARD, divided by the response time of D-SPTF, is: "
         "sap 2.27, cello2002 2.42" in notes["dsptf.fig6.rest"]
     )
     assert (
-        "at once, the mean response time of hashing and LARD, divided by the response time of D-SPTF, is: sap 2.70"
+        "immediately, the mean response time of hashing and LARD, divided by the response time of D-SPTF, is: sap 2.70"
         in notes["dsptf.fig7.financial"]
     )
     assert "1.5 times as long, the ratios are: sap 2.00" in notes["dsptf.fig7.financial"]
-    assert "If writes complete at once, it is 5.0 ms." in notes["dsptf.fig8.normal_hash"]
-    assert "If writes complete at once, the ratio is 2.00." in notes["dsptf.fig8.ratio_degraded"]
+    assert "If writes complete immediately, it is 5.0 ms." in notes["dsptf.fig8.normal_hash"]
+    assert "If writes complete immediately, the ratio is 2.00." in notes["dsptf.fig8.ratio_degraded"]
 
 
 def test_writes_complete_in_the_traces_as_in_the_loops_and_financial_has_the_public_read_share():

@@ -87,6 +87,8 @@ def test_impossible_questions_are_refused():
     assert_refused(
         lambda: planned(rate=None, outstanding=24).durability(AFR), "durability with outstanding: .*give rate instead"
     )
-    assert_refused(lambda: planned(rate=50_000).durability(AFR), "nothing to assess, the question has no answer")
+    assert_refused(
+        lambda: planned(rate=50_000).durability(AFR), "nothing to assess, because the question has no answer"
+    )
     assert_refused(lambda: planned().durability(0.014), "failures: given 0.014; give the failures of a disk, such as")
     assert_refused(lambda: planned().durability(AFR, bit_error_rate=2), "bit error rate 2: it must be between 0 and 1")

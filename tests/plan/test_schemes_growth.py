@@ -1,4 +1,4 @@
-"""Test how long schemes are enough: capacity, saturation and limits of the response time, and the order of the answer."""
+"""Test the time for which schemes meet the requirements: capacity, saturation, limits of the response time, and order."""
 
 import json
 import math
@@ -78,8 +78,9 @@ def test_the_answer_is_sorted_printed_and_converted():
     answer = planned(tolerate=1).growth(data=0.25, load=0.2)
     years = [one.years for one in answer.ranking]
     assert years == sorted(years, reverse=True)
-    assert f"is enough for {years[0]:.1f} years, with 25% more data and 20% more requests each year; then: " in str(
-        answer
+    assert (
+        f"meets the requirements for {years[0]:.1f} years, with 25% more data and 20% more requests each year; then: "
+        in str(answer)
     )
     content = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert content["ranking"][0]["years"] == years[0] and content["data"] == 0.25
@@ -87,6 +88,6 @@ def test_the_answer_is_sorted_printed_and_converted():
 
 
 def test_wrong_growth_is_refused():
-    assert_refused(lambda: planned().growth(), "growth of 0 for data and load: give one above 0")
+    assert_refused(lambda: planned().growth(), "growth of 0 for data and load: give data or load above 0")
     assert_refused(lambda: planned().growth(data=-0.1), "data -0.1")
     assert_refused(lambda: planned().growth(load=11.0), "load 11")

@@ -281,7 +281,9 @@ def test_wrong_questions_are_refused():
     assert_refused(lambda: answer.next_purchase(1.0, by="speed"), "by 'speed': give one of mean, p95")
     assert_refused(lambda: answer.next_purchase(1.0, by="durability"), "without failures: give the failures")
     assert_refused(lambda: answer.next_purchase(1.0, refill=5.0), "without failures: give the failures")
-    assert_refused(lambda: planned(rate=1e5).next_purchase(1.0), "nothing to improve, the question has no answer")
+    assert_refused(
+        lambda: planned(rate=1e5).next_purchase(1.0), "nothing to improve, because the question has no answer"
+    )
 
 
 def test_wrong_caches_are_refused():

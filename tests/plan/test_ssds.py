@@ -195,7 +195,7 @@ def test_questions_without_a_formula_are_rejected(given, message):
 
 def test_answers_without_a_formula_are_rejected():
     answer = planned(tolerate=1, price=600.0)
-    assert_refused(lambda: answer.check(), "check with given as text, an SSD: the engine simulates disks")
+    assert_refused(lambda: answer.check(), "check with given as text, an SSD: only disks can be simulated")
     assert_refused(lambda: answer.after_failure(), "response times after a failure with given as text")
     assert_refused(lambda: answer.durability(Failures(0.01), rebuild_rate=1e8), "a rebuild rate with given as text")
     assert_refused(lambda: answer.next_purchase(caches=[ReadCache(100.0, hits=0.5)]), "caches with given as text")

@@ -130,11 +130,11 @@ def limited(dispatch, **more) -> System:
         ),
         (
             lambda: limited(Broadcast(), faults=FaultSchedule(outage(0, 5))),
-            "a queue of limited depth with claims",
+            "a queue of limited depth: not modelled with claims",
         ),
-        (lambda: limited(DSPTF()), "a queue of limited depth with claims"),
-        (lambda: limited(Hedged(1e-3)), "a queue of limited depth with claims"),
-        (lambda: limited(Hashing(), write=Background()), "a queue of limited depth with claims"),
+        (lambda: limited(DSPTF()), "a queue of limited depth: not modelled with claims"),
+        (lambda: limited(Hedged(1e-3)), "a queue of limited depth: not modelled with claims"),
+        (lambda: limited(Hashing(), write=Background()), "a queue of limited depth: not modelled with claims"),
         (lambda: ShortestQueue(33), "choices 33: give a whole number, between 1 and 32"),
         (
             lambda: limited(Hashing(), arbitration=DSPTF()),

@@ -453,13 +453,13 @@ def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
         ),
         (lambda: FairQueue(4, (1, 1), Hybrid((0.1,))), "minimum shares of 1 streams, but weights of 2"),
         (lambda: InTurn(0), "coordinators 0: it must be at least 1"),
-        (lambda: InTurn(3, most=2), "3 coordinators, but space for 2: raise most"),
+        (lambda: InTurn(3, most=2), "3 coordinators, but most is 2; raise most"),
         (lambda: ByTime(5e-3, 0.0), "transfer rate 0 bytes a second"),
         (lambda: ByTime(-1.0, 1e6), "access time -1 s"),
-        (lambda: system(dispatch=DSPTF(), placement=Replicas(2)), "FairQueue with claims"),
-        (lambda: system(dispatch=Broadcast(), placement=Replicas(2)), "parts that are withdrawn"),
-        (lambda: system(dispatch=Hedged(0.01), placement=Replicas(2)), "FairQueue with"),
-        (lambda: system(placement=Replicas(2), faults=FaultSchedule(outage(1))), "bricks that stop"),
+        (lambda: system(dispatch=DSPTF(), placement=Replicas(2)), "FairQueue: not modelled with claims"),
+        (lambda: system(dispatch=Broadcast(), placement=Replicas(2)), "if parts are withdrawn"),
+        (lambda: system(dispatch=Hedged(0.01), placement=Replicas(2)), "FairQueue: not modelled .* hedged"),
+        (lambda: system(placement=Replicas(2), faults=FaultSchedule(outage(1))), "with outages of bricks"),
     ],
 )
 def test_impossible_queues_raise(build, message):

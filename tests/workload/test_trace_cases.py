@@ -23,8 +23,8 @@ READ = (
     *NOTES,
 )  # fmt: skip
 REFUSED = {
-    "fio_bw.1.log": "by its name a log of bandwidth, not of latencies with one line a request.*write_lat_log",
-    "fio_clat_no_offset.1.log": "0 in the field of the offset of all lines.*log_offset=1",
+    "fio_bw.1.log": "by its name, this file is a log of bandwidth; give the log of clat or lat.*write_lat_log",
+    "fio_clat_no_offset.1.log": "all lines have offset 0, which may be the priority.*log_offset=1",
 }
 
 
@@ -54,6 +54,6 @@ def test_a_log_that_is_not_one_line_a_request_raises(name):
 def test_a_bandwidth_log_is_refused_under_any_name(tmp_path):
     (tmp_path / "log").write_bytes((shared("cases", "traces") / "fio_bw.1.log").read_bytes())
     with pytest.raises(
-        InputError, match=r"bandwidth, IOPS or averaged latency.*one value for each interval.*write_lat_log"
+        InputError, match=r"bandwidth, IOPS or mean latency of intervals, not of each request.*write_lat_log"
     ):
         read(tmp_path / "log")

@@ -421,7 +421,7 @@ FAULTS = [
     ("spc", b"# nothing\n\n", r"has no request"),
     ("spc", b"1" * 3_000_000, r"line 1 is longer than 65536 bytes"),
     ("spc", SRT_HEADERS["1.7"], r"line 1 has"),
-    ("srt", GOOD, r"begins with b'0,1,512.*an SRT trace with"),
+    ("srt", GOOD, r"begins with b'0,1,512.*an SRT trace begins with"),
     ("srt", SRT_HEADERS["1.7"].replace(b"1.7", b"1.5"), r"SRT version '1\.5'; only versions 1\.3"),
     ("srt", SRT_HEADERS["1.7"][:-1], r"no form feed"),
     ("srt", SRT_HEADERS["1.7"], r"has no request"),

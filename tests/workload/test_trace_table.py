@@ -124,7 +124,7 @@ def test_a_date_that_does_not_exist_or_has_another_form_raises(tmp_path, wrong):
 
 
 def test_dates_have_no_unit(tmp_path):
-    with pytest.raises(InputError, match="column 1 has dates, without a unit; give time=1"):
+    with pytest.raises(InputError, match="column 1 has dates, which have no unit; give time=1"):
         read(saved(tmp_path, DATED), columns="time=1:us,operation=2,offset=3,size=4")
 
 
@@ -330,7 +330,7 @@ def test_every_format_is_recognized_from_its_content(tmp_path, kind):
                 found = read(path).source.format
         except InputError as fault:
             # a file with trims or empty requests alone, and a log of fio with one offset in all lines
-            assert "has no request" in str(fault) or "in the field of the offset" in str(fault)
+            assert "has no request" in str(fault) or "all lines have offset" in str(fault)
         else:
             assert found == FORMAT.get(kind, kind)
 
@@ -383,9 +383,13 @@ def test_sizes_below_a_sector_are_a_warning(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("j_iops.1.log", "5, 1, 0, 4096, 8192\n", "by its name a log of IOPS"),
-        ("j_slat.2.log", "5, 1, 0, 4096, 8192\n", "by its name a log of submission latencies"),
-        ("clat.log", "".join(f"{500 * i}, {9 * i}, {i % 2}, 0, 0\n" for i in range(8)), "one value for each interval"),
+        ("j_iops.1.log", "5, 1, 0, 4096, 8192\n", "by its name, this file is a log of IOPS"),
+        ("j_slat.2.log", "5, 1, 0, 4096, 8192\n", "by its name, this file is a log of submission latencies"),
+        (
+            "clat.log",
+            "".join(f"{500 * i}, {9 * i}, {i % 2}, 0, 0\n" for i in range(8)),
+            "of intervals, not of each request",
+        ),
         ("clat.log", "5, 1, 0, 4096\n6, 1, 0, 4096\n", "without offsets; log the offsets"),
     ],
 )

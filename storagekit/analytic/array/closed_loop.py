@@ -100,7 +100,7 @@ def waiting_at_choice(
 
 
 def _others(stations: Numbers, shape: Numbers) -> NDArray:
-    """Return b = r (N - 1) of the product form; for one station, a small number with the derivative of b."""
+    """Return b = r (N - 1) of the product form. For one station, b is a small number above 0 with the same derivative."""
     space = namespace_of(stations, shape)
     more = space.asarray(stations, float) - 1
     return shape * (space.maximum(more, 1e-9) if space is np else more + value_of(space.maximum(1e-9 - more, 0.0)))
@@ -109,8 +109,8 @@ def _others(stations: Numbers, shape: Numbers) -> NDArray:
 def _grown(first: Numbers, more: Numbers) -> Any:
     """Return (log Gamma(first + more) - log Gamma(first)) / more for JAX, also for `more` = 0.
 
-    The difference is that of Stirling's series of first + 10, and of the logarithms of ten quotients. Every term is
-    divided by `more` before it is added, so that few digits cancel and float32 suffices.
+    The difference is computed from Stirling's series at first + 10, and from the logarithms of ten quotients. Every term
+    is divided by `more` before it is added, so that few digits cancel and float32 suffices.
     """
     space = namespace_of(first, more)
 

@@ -6,9 +6,9 @@ after the services form a Markov chain. Each level is crossed upwards as often a
 probabilities of the chain without differences of nearly equal numbers. Service times are assumed to be gamma distributed, so
 that the arrivals during a service have a negative binomial distribution.
 
-Requests that were not selected are farther away than random places. In closed loops of three drives (7,200 rpm with 18 and
-20 TB; 10,000 rpm with 9 GB), a selection among n = 2 to 31 requests took as long as one among 1 + 0.70 (n - 1) to
-1 + 0.87 (n - 1) requests at random places. The formulas use 0.75.
+Requests that were not selected are farther away than requests at random locations. In closed loops of three drives (7,200
+rpm with 18 and 20 TB; 10,000 rpm with 9 GB), a selection among n = 2 to 31 requests took as long as a selection among
+1 + f (n - 1) requests at random locations, with f from 0.70 to 0.87. The formulas use f = 0.75.
 
 Waiting times above 0 are assumed to be exponential, with the mean of the chain.
 """
@@ -42,8 +42,8 @@ class CommandQueue:
     wait : float
         Mean waiting time of the requests that wait, seconds.
     chances, waited : array of float, shape `[depth]`
-        Share of the services that are selected among 1, 2, ... requests: of all services, and of those of requests that
-        waited.
+        Share of the services that are selected among 1, 2, ... requests: share of all services (`chances`), and of the
+        services of requests that waited (`waited`).
     """
 
     busy: float
@@ -134,7 +134,7 @@ def _levels(arrivals: Any, more: Any) -> Any:
 
     depth, count = arrivals.shape[0], arrivals.shape[1] - 1
     level, below = np.ogrid[:count, : count + 1]
-    # After an idle period, a service finds one request. A later service finds those that the service before it leaves.
+    # After an idle period, a service finds one request. A later service finds the requests that the service before it leaves.
     further = np.where(below == 0, level, level - below + 1)
     crossed = more[np.clip(below, 1, depth) - 1, np.clip(further, 0, count)] * ((below <= level) | (below == 0))
     none = arrivals[np.minimum(np.arange(1, count + 1), depth) - 1, 0]

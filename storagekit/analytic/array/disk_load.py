@@ -32,7 +32,7 @@ SizeShares = Annotated[tuple[float, ...] | None, optional(several(SHARE, 1, "sha
 
 @dataclass(frozen=True)
 class Operation:
-    """A kind of requests, by its accesses: a request first reads some disks, and then writes some disks.
+    """A kind of request, described by its accesses: it first reads some disks, and then writes some disks.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Operation:
     returns : bool
         Whether the request writes the disks that it has read; False by default.
     sizes : tuple of float, optional
-        Share of each size among these requests; by default those of all reads, or of all writes.
+        Share of each size among these requests; by default the shares among all reads, or among all writes.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class Operation:
 
 
 def operations_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
-    """Return the reads and the writes of a layout, each if its share is above 0.
+    """Return the operations of a layout: reads if their share is above 0, and writes if their share is above 0.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _kinds_of(shape: Shape, reads: float) -> tuple[Operation, ...]:
 
 @dataclass(frozen=True)
 class BackgroundAccesses:
-    """Accesses that belong to no request, for example those of a rebuild or of a backup.
+    """Accesses that belong to no request, for example the accesses of a rebuild or of a backup.
 
     They are assumed to arrive as a Poisson process.
 
@@ -213,7 +213,7 @@ class Background:
         return sum(one.rate * (one.disks - 1) for one in self.kinds)
 
     def share(self, requests: float) -> float:
-        """Return the share of these accesses among all accesses. requests: accesses of requests a second."""
+        """Return the background accesses as a share of all accesses. requests: accesses of requests a second."""
         return self.rate / (self.rate + requests)
 
     def mixed(self, of_requests: NDArray, requests: float, services: ServiceTimes, time: NDArray) -> NDArray:
@@ -315,5 +315,5 @@ class DiskLoad(ABC):
     def responses(self) -> tuple[float, NDArray, NDArray]:
         """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them.
 
-        The shares are those among the requests of each kind, `[operation, time]`.
+        A share is a share of the requests of one kind. The shape is `[operation, time]`.
         """

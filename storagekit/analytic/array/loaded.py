@@ -101,7 +101,8 @@ class Loaded:
     utilization : float
         Share of the time that a disk is busy; 1 or more if the array is overloaded.
     saturation : float
-        Arrival rate at which the utilization is 1, requests a second; 0 if other accesses overload the disks alone.
+        Arrival rate at which the utilization is 1, requests a second; 0 if the accesses that belong to no request
+        already overload the disks.
     mean : float
         Mean response time, seconds; infinite if the array is overloaded.
     time : array of float, shape `[time]`
@@ -231,7 +232,7 @@ def loaded(
     depth : int
         Number of requests among which a disk selects the nearest, by default 1: requests are served in order of arrival.
     background : Background
-        Accesses of each disk that belong to no request, for example those of a rebuild; by default none.
+        Accesses of each disk that belong to no request, for example the accesses of a rebuild; by default none.
     operations : tuple of Operation, optional
         Kinds of requests; see `RequestClass`.
 
@@ -299,14 +300,17 @@ def loaded_by_class(
 
 
 def _unless_overloaded(found: Loaded, demand: "DiskDemand") -> Loaded:
-    """Return response times with the utilization and the mean of an overloaded array, where JAX finds it overloaded."""
+    """Return the response times; if the array is overloaded, with its demand as the utilization and an infinite mean.
+
+    Values that JAX traces are unknown, so that both cases are computed, and one is selected.
+    """
     space = namespace_of(demand.overloaded)
     busy = space.where(demand.overloaded, demand.demand, found.utilization)
     return replace(found, utilization=busy, mean=space.where(demand.overloaded, np.inf, found.mean))
 
 
 def all_of(classes: Sequence[RequestClass], found: Sequence[Loaded]) -> Loaded:
-    """Return the response times of all requests, from those of each class. See `loaded_by_class`."""
+    """Return the response times of all requests, from the response times of each class. See `loaded_by_class`."""
     first = found[0]
     if len(found) == 1 or not first.time.size:
         return first
@@ -330,7 +334,7 @@ def _require_classes(shape: Shape, sizes: TransferSizes, classes: Sequence[Reque
 def _of_classes(
     classes: Sequence[RequestClass], shape: Shape, operations: Sequence[Operation], within: NDArray
 ) -> NDArray:
-    """Return the share of the requests of each class that complete within each time, from those of each operation."""
+    """Return the share of the requests of each class that complete within each time, from the shares of each operation."""
     found, first = [], 0
     for one in classes:
         last = first + len(one.kinds(shape))
@@ -342,14 +346,14 @@ def _of_classes(
 
 @dataclass(frozen=True)
 class DiskDemand:
-    """The load of a disk, and the share of the time for which it would be busy in saturation.
+    """The load of a disk, and the utilization that it would have with the service times of a saturated disk.
 
     Parameters
     ----------
     load : DiskLoad or _Ways
         The load.
     demand : float
-        The share of the time.
+        This utilization.
     background : float
         Part of `demand` for accesses that belong to no request.
     overloaded : bool
@@ -379,7 +383,7 @@ def disk_demand(
     depth: int = 1,
     background: Background = NO_BACKGROUND,
 ) -> DiskDemand:
-    """Return the demand of a disk without response times. For the arguments, see `loaded_by_class`."""
+    """Return the demand of a disk, without the computation of response times. For the arguments, see `loaded_by_class`."""
     own_sizes = any(one.sizes is not None for one in classes)
     if own_sizes:
         classes = tuple(_with_sizes(one, sizes) for one in classes)
@@ -409,9 +413,10 @@ def disk_demand(
 
 
 def _with_sizes(one: RequestClass, sizes: TransferSizes) -> RequestClass:
-    """Return a class with the shares of its sizes, and with few reads or writes instead of none if JAX traces its reads.
+    """Return a class that has shares of sizes, by default the shares of all requests.
 
-    Without any writes, the sizes of the writes of a class have an effect on the derivatives only.
+    If JAX traces the share of reads, a share of 0 or 1 is moved by a small amount, so that the derivatives depend on the
+    sizes of reads and of writes.
     """
     one = one if one.sizes is not None else replace(one, sizes=tuple(sizes.shares))
     reads: Any = one.reads
@@ -422,7 +427,7 @@ def _with_sizes(one: RequestClass, sizes: TransferSizes) -> RequestClass:
 
 
 def _sizes_of_accesses(sizes: TransferSizes, kinds: Sequence[Operation]) -> TransferSizes:
-    """Return transfer sizes with the shares of all accesses that read, and of all accesses that write."""
+    """Return the transfer sizes with their shares among the accesses that read, and among the accesses that write."""
     own = stacked([sizes.shares if one.sizes is None else stacked(one.sizes) for one in kinds])
     every = stacked([stacked([one.share * one.reads, one.share * one.writes]) for one in kinds]).T @ own
     # without reads, or without writes, their shares have no effect
@@ -550,7 +555,7 @@ class _Ways:
     def responses(self) -> tuple[float, NDArray, NDArray]:
         """Return the utilization of a disk, evenly spaced times, and the share of requests that complete within them.
 
-        The shares are those among the requests of each class, `[class, time]`.
+        A share is a share of the requests of one class. The shape is `[class, time]`.
         """
         # an overloaded disk, which only JAX computes, has no response times; a limit keeps the numbers finite
         busy = smallest(self.busy, _FULL) if traced(self.busy) else self.busy

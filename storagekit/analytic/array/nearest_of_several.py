@@ -89,10 +89,10 @@ def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], i
     arc : float or array of float, shape `[..., layout]`
         Time from one replica to the next, seconds.
     copies : array, shape `[..., layout]`
-        Number of heads, one for each mirrored copy. It may be a fraction if all heads are idle.
+        Number of heads, one for each mirrored copy. It may be a fraction if `idle` is 1.
     idle : float or array of float
-        Probability that a head is idle and can be chosen; 1 by default. The case in which no head is idle counts with
-        the positioning time of a single head.
+        Probability that a head is idle, so that it can be chosen; 1 by default. If no head is idle, the positioning time
+        is the time of a single head.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def least_linear(full: Spans, arc: Spans, copies: Annotated[NDArray, _COPIES], i
 
 
 def _broadcast(*values: ArrayLike) -> list[NDArray]:
-    """Return arrays of the same shape. Those without a traced number are arrays of NumPy."""
+    """Return the values as arrays of the same shape: arrays of JAX for values that JAX traces, otherwise of NumPy."""
     shape = np.broadcast_shapes(*map(np.shape, values))
     return [namespace_of(value).broadcast_to(value, shape) for value in values]
 
@@ -291,8 +291,8 @@ def least_sampled(
     copies : array of int, shape `[layout]`
         Number of heads, one for each mirrored copy.
     idle : float or array of float, shape `[layout]`
-        Probability that a head is idle and can be chosen; 1 by default. The case in which no head is idle counts with
-        the positioning time of a single head.
+        Probability that a head is idle, so that it can be chosen; 1 by default. If no head is idle, the positioning time
+        is the time of a single head.
 
     Returns
     -------

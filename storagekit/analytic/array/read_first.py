@@ -64,7 +64,7 @@ _FULL, _FULL_TRACED = 1 - 1e-9, 1 - 1e-5
 
 @dataclass(frozen=True)
 class _Untouched:
-    """Probabilities that no request waits when a write returns to a disk: the last disk that it has read, and others."""
+    """Probabilities that no request waits when a write returns to a disk, for the last disk that it read and for others."""
 
     last: float
     other: float

@@ -123,7 +123,7 @@ class ServiceTimes:
         return recomputed(_ramp, time, self._samples(time), time.ravel()[1] - time.ravel()[0], 0.5)
 
     def _samples(self, time: NDArray) -> NDArray:
-        """Return the seeks with as many further axes before the last one as `time` has."""
+        """Return the seeks as the last axis of an array that broadcasts with times `[..., 1]`."""
         return self.seeks.reshape((1,) * time.ndim + (-1,))
 
     @property
@@ -165,7 +165,7 @@ class ServiceTimes:
 
 
 def _ramp(time: NDArray, seeks: NDArray, width: NDArray, share: float) -> NDArray:
-    """Return the mean over the seeks of a ramp from 0 to 1, with a width in seconds and the value `share` at the seek."""
+    """Return the mean over the seeks of a linear rise from 0 to 1 in `width` seconds, with the value `share` at the seek."""
     return namespace_of(time, seeks).clip((time[..., None] - seeks) / width + share, 0.0, 1.0).mean(axis=-1)
 
 
@@ -194,7 +194,7 @@ class ServiceDistributions:
         return self.selected(self.services.positioned(self.time[None] - least[:, None]))
 
     def selected(self, within: NDArray) -> NDArray:
-        """Return the distribution of the nearest request, from that of a request at a random place."""
+        """Return the distribution of the time of the nearest request, from the times of a request at a random location."""
         if self.chances is None:
             return within
         space = namespace_of(within, self.chances)

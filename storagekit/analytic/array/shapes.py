@@ -72,7 +72,7 @@ class Shape:
         Number of accesses with which a write reads before it writes, on as many disks; 0 by default. Such a layout has
         one head for a block, and one replica.
     returns : bool
-        Whether the disks that a write reads first are those that it then writes; False by default.
+        Whether a write reads the same disks that it then writes; False by default.
     ways : int
         Number of disks over which a request is divided, each with an equal part; 1 by default. A read occupies these disks.
         A write also occupies the disks with parity, and reads nothing first.
@@ -98,15 +98,15 @@ class Shape:
         validate_fields(self)
         if self.ways > 1 and (self.heads > 1 or self.replicas > 1 or self.read_first or self.written < self.ways):
             raise InputError(
-                f"ways {self.ways} with {self.heads} heads, {self.replicas} replicas, {self.written} written and "
-                f"{self.read_first} read first: give 1 head, 1 replica, at least {self.ways} written and 0 read first"
+                f"ways {self.ways}: give heads=1, replicas=1, written of at least {self.ways} and read_first=0, not "
+                f"{self.heads}, {self.replicas}, {self.written} and {self.read_first}"
             )
         if self.ways > 1 and self.group == 1:
             raise InputError(f"ways {self.ways} in a group of 1 disk: give a group of at least {self.ways} disks")
         if self.read_first and (self.heads, self.replicas, self.turned) != (1, 1, 0.0):
             raise InputError(
-                f"read_first {self.read_first} with {self.heads} heads, {self.replicas} replicas and {self.turned:g} "
-                "turns: give 1 head, 1 replica and 0 turns, as a layout with parity has"
+                f"read_first {self.read_first}: give heads=1, replicas=1 and turned=0, as for a layout with parity, not "
+                f"{self.heads}, {self.replicas} and {self.turned:g}"
             )
 
 

@@ -136,7 +136,7 @@ def durability(
     model : ReliabilityModel
         The redundant data with their failures and repairs. All times are exponential.
     years : float
-        Duration in years of the length that the failures of the disks state, by default 1.
+        Duration, years, by default 1. The model gives the number of days of a year (`Failures.days`).
     bursts : sequence of Burst
         Correlated failures of all groups, in addition to the failures of the model. A burst that loses no data has no
         effect.
@@ -221,8 +221,8 @@ def _burst_conventions(bursts: Sequence[Burst]) -> tuple[str, ...]:
 def _lost_bytes(model: ReliabilityModel, chain: Chain, losses: float) -> float | None:
     """Return the expected number of lost bytes of user data for an expected number of losses.
 
-    A read error loses one unreadable sector, and the data of its counterparts on the failed disks. All other losses
-    concern the stripes with more lost chunks than parities.
+    A read error loses one unreadable sector, and the sectors on the failed disks that only this sector could restore.
+    All other losses concern the stripes with more lost chunks than parities.
     """
     redundancy = model.redundancy
     if redundancy.capacity is None:

@@ -26,13 +26,13 @@ class BurstLayout:
     disks : int
         Number of disks of a pool.
     parities : int
-        Number of failed disks that a pool tolerates. A pool with more failed disks is lost, also if it is declustered.
+        Number of failed disks that a pool tolerates. A pool with more failed disks is lost, even if it is declustered.
     network_parities : int
         Number of lost pools that the code over racks tolerates; by default 0, for no code over racks.
     together : int, optional
         Number of racks of a clustered code. The racks form groups of this size, and the pools at the same position of
         the racks of a group belong together. By default the code is declustered: pools of any racks may belong
-        together, so that more than `network_parities` racks with a lost pool lose data.
+        together. Data is then lost if more than `network_parities` racks have a lost pool.
 
     Raises
     ------
@@ -104,9 +104,9 @@ def burst_loss(
     0.3
     """
     of_rack = layout.pools * layout.disks
-    require(failed <= layout.total, "failed", failed, f"at most the {layout.total} disks")
+    require(failed <= layout.total, "failed", failed, f"at most {layout.total}, the number of disks")
     if racks is not None:
-        require(racks <= layout.racks, "racks", racks, f"at most the {layout.racks} racks")
+        require(racks <= layout.racks, "racks", racks, f"at most {layout.racks}, the number of racks")
         require(racks <= failed <= racks * of_rack, "failed", failed, f"between {racks} and {racks * of_rack} disks")
     kept = _kept_clustered(layout, failed, racks) if layout.together else _kept_declustered(layout, failed, racks)
     if racks is None:
@@ -156,9 +156,9 @@ def scattered_loss(
     >>> f"{scattered_loss(disks=5000, failed=50, stripe=3, parities=2, stripes=1666):.2%}"
     '0.16%'
     """
-    require(stripe <= disks, "stripe", stripe, f"at most the {disks} disks")
-    require(parities < stripe, "parities", parities, f"below the {stripe} chunks of a stripe")
-    require(failed <= disks, "failed", failed, f"at most the {disks} disks")
+    require(stripe <= disks, "stripe", stripe, f"at most {disks}, the number of disks")
+    require(parities < stripe, "parities", parities, f"below {stripe}, the number of chunks of a stripe")
+    require(failed <= disks, "failed", failed, f"at most {disks}, the number of disks")
     ways = sum(math.comb(failed, j) * math.comb(disks - failed, stripe - j) for j in range(parities + 1, stripe + 1))
     total = math.comb(disks, stripe)
     return 1.0 if ways == total else -math.expm1(stripes * math.log1p(-ways / total))

@@ -82,7 +82,7 @@ def window_loss(
     >>> f"{window_loss(20, 3, -math.expm1(-0.00405 * 6.5 / 365), windows=365 / 6.5):.3e}"
     '7.354e-12'
     """
-    require(parities < disks, "parities", parities, f"below the {disks} disks of a group")
+    require(parities < disks, "parities", parities, f"below {disks}, the number of disks of a group")
     special = special_of(namespace_of(failing))
     if failures == "binomial":
         lost = special.betainc(parities + 1.0, float(disks - parities), failing)
@@ -185,7 +185,9 @@ def inspected(
     require(shares <= MOST_SHARES, "data + parities", shares, f"at most {MOST_SHARES} shares")
     require(failures.shape == 1, "shape of lifetimes", failures.shape, "1")
     if traced(interval, duration, first):
-        raise InputError("interval, duration or first: traced by JAX; the number of inspections is whole; give numbers")
+        raise InputError(
+            "interval, duration or first: JAX cannot trace them, because the number of inspections is whole; give numbers"
+        )
     begins = interval if first is None else first
     inspections = 0 if duration < begins else math.floor((duration - begins) / interval) + 1
     if inspections > MOST_INSPECTIONS:

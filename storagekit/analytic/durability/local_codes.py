@@ -104,7 +104,7 @@ class LocalCode:
         InputError
             If the number is out of range.
         """
-        require(lost <= self.units, "lost", lost, f"at most the {self.units} units of a row")
+        require(lost <= self.units, "lost", lost, f"at most {self.units}, the number of units of a row")
         size, most = self.data // self.local_groups + 1, self.global_parities
         # numbers of sets, by lost units and by global parities that replace lost units or are lost themselves
         ways = Counter({(b, b): math.comb(most, b) for b in range(most + 1)})
@@ -203,7 +203,7 @@ def _survives(code: LocalCode, losses: Losses) -> bool:
 
 
 def _failures(code: LocalCode, losses: Losses) -> list[tuple[int, Losses]]:
-    """Return the numbers of working disks whose failures lead to each further state."""
+    """Return the states that one more failure can cause, each with the number of disks whose failure causes it."""
     groups, lost = losses
     size = code.data // code.local_groups + 1
     found = [(size - a, (_replaced(groups, at, a + 1), lost)) for at, a in enumerate(groups) if a < size]
@@ -211,12 +211,15 @@ def _failures(code: LocalCode, losses: Losses) -> list[tuple[int, Losses]]:
 
 
 def _repairs(losses: Losses) -> list[tuple[int, Losses]]:
-    """Return the numbers of lost units whose repairs lead to each further state."""
+    """Return the states that one repair can cause, each with the number of lost units whose repair causes it."""
     groups, lost = losses
     found = [(a, (_replaced(groups, at, a - 1), lost)) for at, a in enumerate(groups) if a]
     return found + [(lost, (groups, lost - 1))] * (lost > 0)
 
 
 def _replaced(groups: tuple[int, ...], at: int, lost: int) -> tuple[int, ...]:
-    """Return the lost units of the groups, sorted because equal groups can be exchanged, with another number of one."""
+    """Return the numbers of lost units of the groups, with `lost` for the group `at`.
+
+    The numbers are sorted, because the groups are equal: states that differ only in the order of groups are one state.
+    """
     return tuple(sorted([*groups[:at], lost, *groups[at + 1 :]]))

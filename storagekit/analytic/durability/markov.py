@@ -58,7 +58,7 @@ class LossPath(NamedTuple):
     Parameters
     ----------
     events : tuple of str
-        The events since all disks worked, without those whose effect was repaired before the loss.
+        The events since all disks worked. Events whose effect was repaired before the loss are left out.
     share : float
         Share of the losses that have this path, 0 to 1.
     """
@@ -144,7 +144,10 @@ class Chain:
 
     @cached_property
     def _reduced(self) -> tuple[float, NDArray]:
-        """Return the mean time that one visit to state 0 costs, and the rates from state 0 to loss by cause."""
+        """Return the results of `_eliminated` for state 0 after all other states are eliminated.
+
+        They are the entry of `times`, and the rates from state 0 to loss, by cause.
+        """
         rates, times = _eliminated(self._rates, range(self.states - 1, 0, -1))
         return times[0], rates[0, self.states :]
 
@@ -252,7 +255,9 @@ class Chain:
         Lawler, Intersections of Random Walks, 1991, chapter 7.
         """
         if traced(*(one.rate for one in self.transitions), covered):
-            raise InputError("paths: the search sorts shares that JAX traces; call it for a chain with known rates")
+            raise InputError(
+                "paths: JAX cannot trace the rates, because the search sorts shares; give rates as numbers"
+            )
         outgoing: dict[int, list[Transition]] = {}
         for one in self.transitions:
             outgoing.setdefault(one.source, []).append(one)
@@ -283,7 +288,10 @@ class Chain:
         return tuple(LossPath(events, float(share)) for events, share in ranked)
 
     def _after(self, visited: tuple[int, ...], following: set[int]) -> dict[int, tuple[float, float]]:
-        """Return, for each following state, the rates from it to a visited state and to loss, without a return to it."""
+        """Return, for each following state, the rates from this state to the visited states and to loss.
+
+        The chain may pass through other states on the way, but does not return to the following state.
+        """
         others = [state for state in range(self.states) if state not in visited and state not in following]
         rates, _ = _eliminated(self._rates, others)
         found = {}

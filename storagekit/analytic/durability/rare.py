@@ -18,8 +18,8 @@ def rare_loss(model: ReliabilityModel, years: Positive = 1.0) -> float:
         Redundant data without failure domains and with spares that are always available. Lifetimes may be Weibull
         distributed. Only the mean of the rebuild times has an effect.
     years : float
-        Duration in years of the length that the failures of the disks state, by default 1. All disks are new at its
-        beginning.
+        Duration, years, by default 1. The model gives the number of days of a year (`Failures.days`). All disks are new
+        at the beginning.
 
     Returns
     -------

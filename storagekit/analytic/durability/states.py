@@ -11,7 +11,7 @@ from storagekit.core.validation import validate
 from storagekit.faults import ReliabilityModel
 from storagekit.faults.reliability import DISK_FAILS, READ_ERROR
 
-# Event of a path, beside those that the formulas and the simulation have in common.
+# Event of a path that only the formulas have. The simulation has the same other events.
 DETECTED = "detected"
 # Conditions of a disk.
 WORKING, UNDETECTED, QUEUED, REBUILDING = range(4)

@@ -94,7 +94,7 @@ def water_level(
 def _sums_of_lowest(key: NDArray, *terms: NDArray) -> list[NDArray]:
     """Return the sums of terms over the streams with the 1, 2, ... smallest keys, `[..., stream]`.
 
-    With JAX, the order of the sums is that of the streams, and equal keys share a sum.
+    With JAX, the sums are in the order of the streams, and equal keys share a sum.
     """
     if namespace_of(key, *terms) is not np:
         lowest = key[..., None, :] <= key[..., :, None]

@@ -120,7 +120,7 @@ def worst_interval(
     Notes
     -----
     The function compares every pair of a beginning and an end in a period, so it is only for short logs. The results are
-    whole and have no derivatives; `largest_unfairness` has.
+    whole numbers and have no derivatives. The result of `largest_unfairness` has derivatives.
     """
     require(normalized.ndim == 2, "normalized of shape", str(normalized.shape), "[event, stream], for one run")
     require(normalized.shape[1] == 2, "streams", normalized.shape[1], "2, because unfairness compares two streams")

@@ -87,7 +87,7 @@ class Simulation:
 
         Notes
         -----
-        NumPy receives the times, which have no derivatives. `completion_times` has.
+        The result is a NumPy array and has no derivatives. The result of `completion_times` has derivatives.
         """
         rates = numbers("rates", rates).astype(float)
         require(rates.ndim in (2, 3), "rates of shape", str(rates.shape), "[system, load] or [system, load, seed]")

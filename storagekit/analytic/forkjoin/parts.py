@@ -94,7 +94,7 @@ class Disk:
         The mean seek is between random cylinders, and includes the command overhead. The mean rotation is half a
         revolution. The transfer rate follows from the mean transfer time of a megabyte at evenly spaced addresses. The
         uniform distribution of the times is an assumption of the model, not a property of the drive. JAX cannot trace the
-        parameters of the drive, but those of the disk.
+        parameters of the drive, but the parameters of the disk.
         """
         seek = mean_seek(drive.seek, drive.cylinders) + float(drive.overhead)
         sectors = MB // SECTOR

@@ -174,7 +174,7 @@ def _times(stream: RequestStream, paths: Paths | None) -> Float[Array, "request 
 
 @_times.defjvp
 def _with_derivative(values: tuple, tangents: tuple) -> tuple[Array, Array]:
-    """Return the times and their derivative. In reverse mode, the packed recursion is the faster one."""
+    """Return the times and their derivative. In reverse mode, the packed recursion is faster."""
     return jax.jvp(partial(_scanned, packs=True), values, tangents)
 
 

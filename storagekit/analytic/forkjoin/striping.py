@@ -67,7 +67,9 @@ class Striping:
         validate_fields(self)
         blocks = self.request / self.unit
         if traced(blocks):
-            raise InputError("request or unit: traced by JAX; a number of blocks is whole and has no derivative")
+            raise InputError(
+                "request or unit: JAX cannot trace them, because the number of blocks is whole; give numbers"
+            )
         require(blocks <= MOST_COUNTED, "blocks in a request", blocks, f"at most {MOST_COUNTED}: give a larger unit")
         require(
             blocks >= 1 and abs(blocks - round(blocks)) < 1e-6,

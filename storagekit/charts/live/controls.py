@@ -22,10 +22,10 @@ class Control(ABC):
 
     @abstractmethod
     def widget(self) -> "ValueWidget":
-        """Return the widget for JupyterLab; `meaning` converts its `value` into the argument of the dashboard."""
+        """Return the widget for JupyterLab. `meaning` converts its `value` to an argument of the answer function."""
 
     def meaning(self, value: Any) -> Any:
-        """Return the argument of the dashboard that corresponds to a value of the widget."""
+        """Convert a value of the widget to the argument that the answer function of the dashboard receives."""
         return value
 
     @abstractmethod
@@ -132,7 +132,7 @@ class StepsControl(Control):
         validate_fields(self)
         if self.value not in self.values:
             raise InputError(
-                f"{self.label}: initial value {self.value:g} is not one of the control's values; give one of these"
+                f"{self.label}: initial value {self.value:g} is not among the values of the control; give one of its values"
             )
 
     def widget(self):

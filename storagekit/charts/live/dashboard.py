@@ -35,7 +35,7 @@ class DashboardContent:
     spec : dict or None
         The chart in Vega-Lite, which refers to its tables of rows by name. None if there is no chart for these values.
     data : dict of str to list of dict
-        The tables of rows by name. The names are those of the `Template`, or `rows_0`, `rows_1` and so on.
+        The tables of rows by name. The names are the names in the `Template`, or `rows_0`, `rows_1` and so on.
     possible : bool
         Whether there is an answer for these values, by default true. If it is false, `said` is the message of the
         error.

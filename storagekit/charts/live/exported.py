@@ -113,7 +113,7 @@ def _controls(dashboard: Dashboard) -> dict[str, Control]:
 def _answers(dashboard: Dashboard, controls: dict[str, Control]) -> dict[str, Any]:
     """Return the answers in order; the last control varies fastest.
 
-    An answer consists of its text, the index of its chart among the different charts (-1 for none), and its rows.
+    An answer consists of its text, the index of its chart among the different charts (-1 without a chart), and its rows.
     """
     stops = [[value for _, value in one.stops()] for one in controls.values()]
     points = list(itertools.product(*stops))

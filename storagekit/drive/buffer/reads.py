@@ -143,7 +143,7 @@ def read(
     array of float, shape `[1, *batch]`
         The time, seconds.
     BufferMemory
-        The state after the read, with times in seconds from now, the arrival of the read.
+        The state after the read. Its times are in seconds from the arrival of the read.
     """
     buffer = segments.controller.buffer
     media = _media(segments, memory, request, found, piece, reached)

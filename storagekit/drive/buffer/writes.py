@@ -122,7 +122,7 @@ def write(
     array of float, shape `[1, *batch]`
         The time, seconds.
     BufferMemory
-        The state after the write, with times in seconds from now, the arrival of the write.
+        The state after the write. Its times are in seconds from the arrival of the write.
     """
     overheads, buffer = segments.controller.overheads, segments.controller.buffer
     crosses = request.count * real(segments.controller.bus.write)
@@ -206,7 +206,7 @@ def _under(
 ) -> Float[Array, "1 *batch"]:
     """Return the time at which a write is on the platter, seconds from now.
 
-    A sector that has not crossed the bus when the head passes it waits for a revolution, as do all sectors after it.
+    A sector that has not crossed the bus when the head passes it waits for a revolution. So do all sectors after it.
     """
     drive, target = segments.drive, request.target
     there = _crossed(segments, request, taken, ways, request.count)

@@ -23,7 +23,7 @@ _BY_RANK = alt.EncodingSortField("rank", op="min", order="ascending")
 class Bars:
     """A value that is drawn as a bar from 0 in each row.
 
-    field: a column of the rows. title: title of its axis, with the unit. form: format of the number beside a bar.
+    field: a column of the rows. title: title of its axis, with the unit. form: format of the number next to a bar.
     """
 
     field: str

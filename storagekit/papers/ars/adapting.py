@@ -103,8 +103,8 @@ def adapting(
     Returns
     -------
     Dataset
-        Variables over `time` and `subregion`. `owner`: the node of a subregion, -1 for none. `filled`: the length that
-        this node fills from the start of the subregion, as a fraction of the whole interval.
+        Variables over `time` and `subregion`. `owner`: the node of a subregion, -1 if it belongs to no node. `filled`:
+        the length that this node fills from the start of the subregion, as a fraction of the whole interval.
 
     Raises
     ------

@@ -21,12 +21,12 @@ from storagekit.schedule import ScheduleSwitch as ScheduleSwitch
 from storagekit.workload import AbstractArrivals, ClosedOrOpen, ExponentialSize, VolumeRequests
 from storagekit.write import AbstractWrite, Claimed, Committed
 
-# Table I: the kind and the number of drives of each node; node 1 is a RAID 5. Whatever its number of disks, a node has
+# Table I: the kind and the number of drives of each node; node 1 is a RAID 5. For any number of disks, a node has
 # one thread, which takes requests from the queue of the node and serves them one after the other (section 5).
 DRIVES = ("atlas10k", "ibm18es", "deskstar7k400", "cheetah4lp")
 NODES = (Node(2, serial=True), Node(9, raid5=True, serial=True), Node(1, serial=True), Node(18, serial=True))
 # Size in bytes of the buffer for delayed writes of each node. A node flushes its buffer when the disk is idle or the
-# buffer is full (section 5). The paper does not give the size. The only sizes of buffers in the paper are those of the
+# buffer is full (section 5). The paper does not give the size. The only sizes of buffers in the paper are the sizes of the
 # disk caches in table I. These sizes are used here, although write-back is disabled in the disk caches.
 # `throughput.buffers` varies the sizes, up to a buffer that no run fills.
 BUFFERS = (2 * MB, 2 * MB, 8 * MB, 512 * KB)

@@ -147,7 +147,8 @@ class SentAndCompleted(NamedTuple):
     """The request that one event admits, and the request that the event completes.
 
     nodes: number of nodes that the admitted request is sent to, NO_REQUEST if the event admits no request. completed:
-    number of the completed request, NO_REQUEST for none. response: response time of the completed request, seconds.
+    number of the completed request, NO_REQUEST if no request completes. response: response time of the completed
+    request, seconds.
     """
 
     nodes: Any

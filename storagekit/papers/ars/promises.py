@@ -202,8 +202,8 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             "ars.algorithm.half",
             int(seen.half.sum()) == 0,
             basis="analytic",
-            note=f"The claim holds if every interval is exactly half full. {tunes}. It also covers one copy of each "
-            "interval, taken after the first round of a selection.",
+            note=f"The claim holds if every interval is exactly half full. {tunes}. For each interval, the check also covers "
+            "a copy of the interval after the first round of a selection.",
         ),
         Measurement(
             "ars.algorithm.probes",

@@ -1,4 +1,4 @@
-"""Tables I and II: the simulated nodes and volumes, beside the numbers of the paper.
+"""Tables I and II: the simulated nodes and volumes, compared with the numbers of the paper.
 
 Capacities are in bytes, times in seconds.
 """

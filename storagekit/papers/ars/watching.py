@@ -16,10 +16,10 @@ from storagekit.simulation import by_event
 class WatchedLog(NamedTuple):
     """The access that ends with an event, and the request that completes with the event.
 
-    elapsed: seconds since the previous event. number: number of the request whose access ends, NO_REQUEST for none.
-    node: the node of this access. completed: number of the request that completes, NO_REQUEST for none. at: time of this
-    completion, seconds after the previous event. response: response time of the request that completes, seconds. read:
-    whether this request is a read.
+    elapsed: seconds since the previous event. number: number of the request whose access ends, NO_REQUEST if no access
+    ends. node: the node of this access. completed: number of the request that completes, NO_REQUEST if no request
+    completes. at: time of this completion, seconds after the previous event. response: response time of the request
+    that completes, seconds. read: whether this request is a read.
     """
 
     elapsed: Any

@@ -53,7 +53,7 @@ def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Flo
     sent : Sent, columns of shape [event, run]
         The request that each event sends.
     streams, bricks : int
-        Number of streams and of bricks, by default those of `settings`.
+        Number of streams and of bricks, by default the numbers of `settings`.
     """
     event, run = np.nonzero(sent.stream != NO_REQUEST)
     order = np.lexsort((event, sent.coordinator[event, run], sent.stream[event, run], run))

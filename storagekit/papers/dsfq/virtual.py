@@ -206,7 +206,7 @@ def _run(coordinators: int) -> tuple[float, list[float]]:
         brick.now += 1
         steps.append(1 if stream == F else -1)
         if service == SERVICES // 4:
-            # Each coordinator sends one request to the other brick, which serves all of them at once.
+            # Each coordinator sends one request to the other brick, which serves all of them immediately.
             steps.append(coordinators)
             unreported = [1] * coordinators
     path = np.concatenate([[0], np.cumsum(steps)])

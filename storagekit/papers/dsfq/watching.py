@@ -73,13 +73,13 @@ class RecordingCoordinators(AbstractCoordinators):
 class Watched(NamedTuple):
     """Log of the events of several runs: arrays `[event, row, run]` or, if there is only one row, `[event, run]`.
 
-    elapsed: seconds since the previous event. entered: seconds from the previous event until a request entered, inf for
-    none. number, stream, brick, cost: number, stream, brick and sectors of the request that was served; the brick is
-    NO_REQUEST if none was served. waiting: number of requests of each stream that a brick has not issued after the
-    event, first all streams of brick 0. waited: mask of the streams that wait at each brick just after the request has
-    entered. waits: the same mask after the event. outstanding: number of requests that each brick has issued and that
-    have not ended; None without a fair queue. sent: the request that a coordinator sent; None unless the fair queue has
-    `RecordingCoordinators`.
+    elapsed: seconds since the previous event. entered: seconds from the previous event until a request entered; inf if no
+    request entered. number, stream, brick, cost: the request that was served in the event: its number, its stream, its
+    brick, and its length in sectors; the brick is NO_REQUEST if no request was served. waiting: for each brick and
+    stream, number of requests that the brick has not issued after the event; rows are ordered by brick, then by stream.
+    waited: for each brick, mask of the streams with waiting requests just after a request has entered. waits: the same
+    masks after the event. outstanding: for each brick, number of issued requests that have not ended; None without a fair
+    queue. sent: the request that a coordinator sent; None unless the fair queue has `RecordingCoordinators`.
     """
 
     elapsed: Any

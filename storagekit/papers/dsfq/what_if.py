@@ -49,7 +49,7 @@ def what_if(
 ) -> xr.Dataset:
     """Return rates, response times and the bound of unfairness for two streams.
 
-    Stream f is on brick A, and stream g is on bricks A and B. The requests are those of section 4.
+    Stream f is on brick A, and stream g is on bricks A and B. The requests are the requests of section 4.
 
     Parameters
     ----------

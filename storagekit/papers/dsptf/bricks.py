@@ -26,7 +26,7 @@ from storagekit.workload.synthetic import CELLO2002, FINANCIAL, SAP, WEBSEARCH, 
 from storagekit.workload.trace import RequestTrace, read
 from storagekit.write import WriteSwitch
 
-# Table 2 prints a read share of 85% for Financial. But its number of requests and its 12 hours are those of the public
+# Table 2 prints a read share of 85% for Financial. But its number of requests and its 12 hours equal the values of the public
 # trace Financial1, which has 23% reads. Section 5.2.1 mentions the long queues of Financial, and with 85% reads the
 # queues are short. The verdicts therefore follow from runs with 23% reads. WebSearch has the number of requests of the
 # public trace WebSearch2, which has 99.98% reads. Table 2 prints 90% reads, and nothing in the paper contradicts this.
@@ -334,7 +334,7 @@ class TraceSystem(NamedTuple):
         return recorded(given.trace, self._sectors(given), unit=UNIT)
 
     def cache(self, scheme: str, given: Source) -> BrickLRU:
-        """Return the memory of the bricks under a scheme. Each brick has `memory` times the scale of the trace."""
+        """Return the memory of the bricks under a scheme. The size of a memory is `memory`, scaled like the trace."""
         memory = self.memory * given.scale
         # Rounded up, so that traces of equal length share a compilation although their scales differ.
         sets = 2 ** math.ceil(math.log2(BrickLRU.sized(memory, bricks=self.bricks).sets))

@@ -61,7 +61,7 @@ def table5(
     -----
     Bricks form disjoint groups of N bricks. Each group has 16 requests outstanding, and groups exchange no messages. A
     system of b bricks therefore consists of b / N groups, and each run simulates one group. The number of bricks only
-    determines over how many groups the mean is taken. If N does not divide b, as with 6 replicas, the remaining bricks
+    determines the number of groups in the mean. If N does not divide b, as with 6 replicas, the remaining bricks
     are unused. A request needs 2N messages: N messages send the request to all replicas, and N messages are one claim
     or the acknowledgements of a write. Each further claim needs N more messages (section 5.3.1):
 

@@ -469,7 +469,7 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
     Returns
     -------
     list of Measurement
-        The findings on `dsptf.fig9`, for those of the two fractions that are in `data`.
+        The findings on `dsptf.fig9`, for the fractions of reads in `data`.
     """
     kept = data.throughput / data.throughput.sel(latency=0.0)
     summary = interval(kept.to_dataset(name="kept")).kept

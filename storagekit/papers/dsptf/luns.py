@@ -91,7 +91,9 @@ def table3_luns(
 
 
 def popularity_within(model: PopularTraceModel, shares: NDArray[np.float64]) -> Popularity:
-    """Return the popularity within a LUN with which one memory that all LUNs share has the hit rate of the model.
+    """Return the popularity of the data of a LUN, fitted to the hit rate of the model.
+
+    The hit rate of the model is the hit rate of one memory that all LUNs share.
 
     Parameters
     ----------

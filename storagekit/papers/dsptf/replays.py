@@ -300,7 +300,7 @@ def replay_findings(
     if local:
         said += f" With contiguous popular data, {MEAN_GAIN} is: {_gains(local, 'equal')}."
     at_once = {
-        system: f" If writes complete at once, {MEAN_GAIN} is: {_gains(histories, f'{system}, at once')}."
+        system: f" If writes complete immediately, {MEAN_GAIN} is: {_gains(histories, f'{system}, at once')}."
         for system in ("equal", "slow")
     }
     return [
@@ -437,7 +437,7 @@ def _fig8(found: History, local: History | None, basis: str, said: str) -> list[
         beside = "" if local is None else _both(_changing(local, "changing"), state)
         near = f" With contiguous popular data, the mean over reads that miss in memory is: {beside}." if beside else ""
         text = (
-            "The value is the mean response time of all requests. If writes complete at once, it is "
+            "The value is the mean response time of all requests. If writes complete immediately, it is "
             f"{at_once:.1f} ms. The mean over reads that miss in memory is {alone:.1f} ms.{near}{said}"
         )
         rows.append(with_interval(claim, _interval(quarters.response / MS), text, basis))
@@ -446,7 +446,7 @@ def _fig8(found: History, local: History | None, basis: str, said: str) -> list[
         quarters, at_once = _quarters(times, state), _quarters(sooner, state).response
         text = (
             "The value is the response time of hashing divided by the response time of D-SPTF. "
-            f"If writes complete at once, the ratio is {time_over(at_once, 'Hashing', 'D-SPTF'):.2f}. For reads that "
+            f"If writes complete immediately, the ratio is {time_over(at_once, 'Hashing', 'D-SPTF'):.2f}. For reads that "
             f"miss in memory, the ratio is {time_over(quarters.missed, 'Hashing', 'D-SPTF'):.2f}.{note}{said}"
         )
         gain = ratio(quarters.response.sel(scheme="Hashing"), quarters.response.sel(scheme="D-SPTF"))

@@ -1,4 +1,4 @@
-"""What came after the five papers: later protocols on the same engine, with the same random requests.
+"""Protocols from later papers, on the same engine and with the same random requests as the five papers.
 
 `selection` compares policies that select a replica: with exact results for servers, and with one another on disks.
 `sharing` compares mClock with a fair queue, and `codes` counts the losses that codes tolerate. The function in `draw` that

@@ -8,7 +8,7 @@ FIELDS = ClaimTable(
     policy={"two_choices": "two choices", "memory": "memory", "tied": "tied"},
     load=(0.5, 0.7),
 )
-# Policies that came after the five papers.
+# Policies from later papers than the five.
 LATER = ("Two choices", "Memory", "Idle queues", "Hedged", "Tied", "C3 ranking")
 STREAMS = {"rd": "weight 1, at least 250", "oltp": "weight 2, at least 250", "dm": "weight 3, at most 1,000"}
 SHARES = ClaimTable("since.shares.{stream}[{capacity}]", stream=STREAMS, capacity=(875, 1200, 1800, 3000))

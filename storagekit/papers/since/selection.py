@@ -1,7 +1,7 @@
 """Policies that select a replica: the power of two choices, memory, join-idle-queue, hedged and tied requests.
 
-Servers with exponential service times have exact results. Disks have none, and D-SPTF and ARS, which know the service times
-of disks, are beside the later policies.
+There are exact results for servers with exponential service times. There are none for disks. The exhibit on disks therefore
+compares the later policies with D-SPTF and ARS, which use the service times of the disks.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ QUICK = Effort(seeds=4, requests=2_000)
 # Mean service time of a server, seconds. Sizes are whole sectors; with a mean of 20,000 sectors the rounding is negligible.
 SERVICE, SECTORS = 10 * MS, 20_000
 SERVERS = 32
-# Requests of a run on servers, as a multiple of those on disks.
+# Requests of a run on servers, as a multiple of the requests of a run on disks.
 _LONGER = 9
 ON_SERVERS: dict[str, AbstractDispatch] = {
     "two choices": ShortestQueue(2),
@@ -74,7 +74,7 @@ CONDITIONS = {
 }
 # Conditions with requests of their own.
 _STREAMS = ("bursts", "popular data")
-# Load: requests a second as a share of those that all bricks could serve in order of arrival, with this service time.
+# Load: request rate divided by the maximum rate of all bricks in order of arrival, with this service time.
 LOADS, DISK_SERVICE = (0.3, 0.5, 0.7), 8.6 * MS
 # Bursts: rates as multiples of the mean, which alternate after this number of requests.
 BURSTS, _PHASE = (0.4, 1.6), 100
@@ -277,7 +277,7 @@ def tails(
     condition : sequence of str
         Names of `CONDITIONS`.
     load : sequence of float
-        Requests a second, as a share of those that all bricks could serve in order of arrival.
+        Request rate, divided by the maximum rate at which all bricks serve in order of arrival.
 
     Returns
     -------
@@ -319,7 +319,7 @@ def mean_fields_findings(data: xr.Dataset) -> list[Measurement]:
         One finding for each claim of `since.mean_fields`.
     """
     rows = interval(data).normalized
-    note = f"The simulation has {SERVERS} servers, the exact value is a limit for many."
+    note = f"The simulation has {SERVERS} servers. The exact value is the limit for many servers."
     found = [
         with_interval(claim, rows.sel(policy=policy, load=load), note) for claim, (policy, load) in FIELDS.within(data)
     ]
@@ -346,7 +346,7 @@ def _worst(claim: str, ratios: xr.DataArray) -> Measurement:
     least = cells.isel(cell=int(np.argmin(cells.sel(statistic="low").values)))
     where = ", ".join(f"{name} {least[name].item()}" for name in axes)
     row = least.drop_vars([name for name in least.coords if name != "statistic"])
-    text = f"The number is the smallest ratio, by the lower end of its interval{where and f': {where}'}."
+    text = f"The number is the ratio whose interval has the lowest end{where and f', at {where}'}."
     return with_interval(claim, row, text, holds=bool(float(row.sel(statistic="low")) > 1))
 
 

@@ -33,7 +33,7 @@ OUTSTANDING = 24
 SLOTS = 64
 # Number of chunks of events with a full table, after which `full_table` ends.
 AFTER = 16
-# Number of requests whose addresses are drawn at once.
+# Number of requests whose addresses are drawn together.
 DRAWN = 4_096
 # Share of the data that receives the writes. It is so small that blocks are overwritten while their copies are pending.
 HOT = 1 / 20_000

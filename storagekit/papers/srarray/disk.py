@@ -46,8 +46,8 @@ class ArrayEffort(Effort):
         Number of requests in each window in the exhibits where requests arrive at many times the rate of the trace, by
         default 3000.
     table : int
-        Number of entries in the table of delayed writes, by default 64. If the table is full, delayed copies are
-        written at once. For TPC-C the table has twice this number, but at most `PAPERS_TABLE`.
+        Number of entries in the table of delayed writes, by default 64. If the table is full, delayed copies move to
+        the foreground queues. For TPC-C the table has twice this number, but at most `PAPERS_TABLE`.
     loop_requests : int
         Number of requests in each run of a closed loop, by default 1500.
     questions : int
@@ -141,7 +141,7 @@ def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
 
     A full seek takes S = 10 ms plus the settling time. The settling time is 5.2 ms - S/3, so a full seek takes 11.9 ms.
     A seek over one cylinder takes as long as a track switch. A cylinder has twelve tracks. The number and the length of
-    the tracks are those of the Cheetah 9LP, the most similar drive with known geometry.
+    the tracks are taken from the Cheetah 9LP, the most similar drive with known geometry.
 
     A head switch takes as long as a track switch, also for a write (section 4.1).
 
@@ -174,9 +174,9 @@ def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
 def formula_drive() -> Drive:
     """Return the drive that the formulas assume: its seek time is linear in the distance.
 
-    The revolution time is that of `paper_drive`. The overhead is `loop_overhead`, which includes the transfer of a
-    sector. Head switches and the settling of writes take no time. The geometry and the name are those of `paper_drive`,
-    so that both drives share a compiled program.
+    The revolution time is the same as in `paper_drive`. The overhead is `loop_overhead`, which includes the transfer of a
+    sector. Head switches and the settling of writes take no time. The geometry and the name are also the same as in
+    `paper_drive`, so that both drives share a compiled program.
 
     Returns
     -------

@@ -177,7 +177,8 @@ class DiskArray(NamedTuple):
     slots : tuple of int
         Numbers of slots, in the order in which they are tried: the next number is used if requests wait for a slot.
     table : int
-        Number of entries in the table of delayed writes. If the table is full, delayed copies are written at once.
+        Number of entries in the table of delayed writes. If the table is full, delayed copies move to the foreground
+        queues.
     longest : int
         Windows are padded to this number of requests, so that all exhibits on these disks share a compiled program.
     block : int

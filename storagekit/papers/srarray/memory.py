@@ -64,7 +64,7 @@ def fig11(
     workload : str
         A name of `WORKLOADS`, by default "Cello base".
     memory : sequence of float, optional
-        Sizes of the cache, bytes, by default those of `CELLO_MEMORY` or `TPCC_MEMORY`.
+        Sizes of the cache, bytes, by default `CELLO_MEMORY` or `TPCC_MEMORY`.
 
     Returns
     -------

@@ -97,7 +97,7 @@ def stand_in(data: xr.Dataset) -> str:
         Result of `over_windows`, with the attributes `table` and `window`.
     """
     table, window = int(data.attrs["table"]), int(data.attrs["window"])
-    forced = f"Delayed copies are written at once if the table of delayed writes has {table:,} entries"
+    forced = f"Delayed copies move to the foreground queues if the table of delayed writes has {table:,} entries"
     if table < PAPERS_TABLE:
         forced += " (in the paper 10,000), because windows are short"
     made = "The trace is synthetic and matches the values of table 3. Its bursts and its hot spots are assumed."

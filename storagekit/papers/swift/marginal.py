@@ -41,10 +41,10 @@ def striped_response(
     rate : float
         Arrival rate, requests a second, by default 15.
     seek, rotation : float
-        Mean seek time and mean rotational latency of a disk, seconds, by default those of the Fujitsu M2372K. Both times
+        Mean seek time and mean rotational latency of a disk, seconds, by default the times of the Fujitsu M2372K. Both times
         are uniform between 0 and twice the mean.
     transfer_rate : float
-        Transfer rate of a disk, bytes a second, by default that of the Fujitsu M2372K.
+        Transfer rate of a disk, bytes a second, by default the rate of the Fujitsu M2372K.
     network_rate : float
         Rate of the network, bytes a second, by default 1 Gb/s.
     host_speed : float

@@ -61,7 +61,7 @@ def measured_tables() -> xr.Dataset:
 
 
 def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
-    """Return recomputed intervals, and the part of the difference from the printed ones that rounding does not explain.
+    """Return recomputed intervals, and their differences from the printed intervals beyond the effect of rounding.
 
     Parameters
     ----------

@@ -470,7 +470,7 @@ def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str
     by_size = ", ".join(f"{float(one):.2f}" for one in printed.sel(table=4) / printed.sel(table=1))
     alone = "" if low is None else f" {ALONE}"
     both = f"{_both(predicted, checked, operation)} {_others_traffic(predicted)}"
-    note = f"{both} By size, the printed rates of table 4 divided by those of table 1 are {by_size}.{alone}{others}"
+    note = f"{both} By size, the printed rates of table 4 divided by the rates of table 1 are {by_size}.{alone}{others}"
     return Measurement(f"swift.table4.{claim}", gain, low, high, basis="analytic", note=note)
 
 

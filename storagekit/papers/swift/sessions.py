@@ -175,7 +175,7 @@ def allocation(
 
 
 def survival(effort: StreamEffort = QUICK) -> xr.Dataset:
-    """Return how many reads of objects with check data return the whole object while agents fail.
+    """Return the number of reads of objects with check data that return the whole object while agents fail.
 
     Parameters
     ----------

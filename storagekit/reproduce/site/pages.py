@@ -28,7 +28,7 @@ papers, with its verdict. Claims that are not met are listed too.
 
 {shares}
 
-The table shows how many of the judged claims are met, by kind of evidence. Only the first column of numbers shows how
+The table shows the number of judged claims that are met, by kind of evidence. Only the first column of numbers shows how
 well a paper is reproduced; [the scorecard](scorecard.md) explains the other columns.
 
 {pictures}

@@ -79,7 +79,7 @@ def pages(packages: list[str]) -> dict[str, str]:
 
 
 def _names(package: str) -> Iterator[tuple[str, Any]]:
-    """Yield the public classes and functions of a module, by name; for a package also those that it imports."""
+    """Yield the public classes and functions of a module, by name. For a package they include the names that it imports."""
     module = import_module(package)
     for name in sorted(dir(module), key=str.lower):
         what = None if name.startswith("_") else getattr(module, name)

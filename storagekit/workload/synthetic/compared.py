@@ -8,7 +8,7 @@ __all__ = ["Compared"]
 
 
 class Compared(NamedTuple):
-    """One characteristic of a synthetic trace, beside its published value.
+    """One characteristic of a synthetic trace, with its published value.
 
     Parameters
     ----------

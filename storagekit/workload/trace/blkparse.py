@@ -9,7 +9,7 @@ Q, D, C and A (remap) are used. Other actions and the summary at the end are ski
 A remap `8,0 ... A R 2314336 + 8 <- (253,0) 2312288` says that 253,0 maps a request to 8,0. If both devices have arrivals,
 the requests are counted once, at the lowest device. The format `blkparse-all` counts the requests of all devices.
 
-A write is asynchronous if its field RWBS lacks the letter S. Requests with D in RWBS are trims, and those with Z at its
+A write is asynchronous if its field RWBS lacks the letter S. Requests with D in RWBS are trims, and requests with Z at its
 beginning are zone operations. Requests with F and without sectors are flushes. These are skipped and counted.
 
 Source: blkparse(1), blkparse_fmt.c and blktrace_api.h of blktrace.
@@ -88,7 +88,7 @@ class Blkparse(BlockEvents):
 
 
 class BlkparseAll(Blkparse):
-    """The lines of events that blkparse prints. Requests are counted at all devices, also at those that remap them."""
+    """The lines of events that blkparse prints. Requests are counted at all devices, also at devices that remap them."""
 
     name = "blkparse-all"
     lowest = False

@@ -198,7 +198,7 @@ class Requests:
         self._doubling = Doubling()
 
     def arrive(self, event: Event, content: QueuedRecord | str | None, line: int) -> None:
-        """Add an arrival. `content` is a read or write, or the kind of another request; None is not counted."""
+        """Add an arrival. `content` is a read or write, or the kind of another request; with None it is not counted."""
         self._drop(self._layers.arrived(event.device), line)
         if event.device in self._layers.upper:
             return

@@ -228,7 +228,7 @@ class Gaps:
         self._last = float(time[-1])
         if not len(gap):
             return
-        # means and sums of squares of two parts give those of the whole (Chan, Golub and LeVeque, 1983)
+        # means and sums of squares of two parts give the same values of the whole (Chan, Golub and LeVeque, 1983)
         mean, count = float(gap.mean()), self._count + len(gap)
         difference = mean - self._mean
         self._squares += float(((gap - mean) ** 2).sum()) + difference**2 * self._count * len(gap) / count

@@ -105,7 +105,7 @@ class Systor17(TextFormat):
 
 
 def over_seconds(chunks: Iterator[Records], stream: ByteStream) -> Iterator[Records]:
-    """Yield records whose times are whole seconds with the requests of each second spread over it.
+    """Spread the requests of each second evenly over the second, for records whose times are whole seconds.
 
     The requests of a second that has not ended are kept until a later second begins.
 
@@ -119,7 +119,7 @@ def over_seconds(chunks: Iterator[Records], stream: ByteStream) -> Iterator[Reco
     Yields
     ------
     Records
-        The same records, in the same order.
+        The same records in the same order, with their new times.
     """
     stream.notes.append(
         "times are whole seconds; the requests of each second are spread evenly over it, in the order of the file"
@@ -144,7 +144,7 @@ def _cut(chunk: Records, which: slice) -> Records:
 
 
 def _spread(parts: list[Records]) -> Iterator[Records]:
-    """Yield the parts with the requests of each run of equal seconds spread evenly over the second."""
+    """Spread the requests of each second evenly over the second, and yield the parts."""
     parts = [part for part in parts if len(part.clock)]
     if not parts:
         return

@@ -55,7 +55,7 @@ class Doubling:
 
 
 def _groups(names: list[str]) -> Iterator[list[str]]:
-    """Yield all names together, and each name alone."""
+    """Yield the groups of names that may have the same requests as another group: all names, then each single name."""
     if names:
         yield names
     if len(names) > 1:

@@ -63,8 +63,8 @@ class Fio(TextFormat):
         kind = KIND.search(name)
         if kind is not None:
             raise InputError(
-                f"{name} is by its name a log of {KINDS[kind[1]]}, not of latencies with one line a request; give the log "
-                "of clat or lat (fio: write_lat_log, log_offset=1), or rename the file"
+                f"{name}: by its name, this file is a log of {KINDS[kind[1]]}; give the log of clat or lat, which has a "
+                "latency for each request (fio: write_lat_log, log_offset=1), or rename the file"
             )
         columns = next(first_lines(head), "").count(",") + 1
         return self._with(fields=FIELDS[: min(max(columns, SHORTEST), len(FIELDS))])
@@ -100,13 +100,13 @@ class Fio(TextFormat):
             and steps.mean() >= 10
         ):
             raise InputError(
-                f"{stream.name} has one line every {np.mean(steps):.0f} ms with offset {rows[0][4]:.0f}: a log of "
-                "bandwidth, IOPS or averaged latency, with one value for each interval and not one line a request; "
-                "use write_lat_log with log_offset=1 and without log_avg_msec"
+                f"{stream.name} has a line every {np.mean(steps):.0f} ms, with offset {rows[0][4]:.0f}: it is a log of "
+                "bandwidth, IOPS or mean latency of intervals, not of each request; use write_lat_log with log_offset=1 and "
+                "without log_avg_msec"
             )
         raise InputError(
-            f"{stream.name} has {rows[0][4]:.0f} in the field of the offset of all lines: a log without offsets has "
-            "the priority there; log the offsets (fio: log_offset=1)"
+            f"{stream.name}: all lines have offset {rows[0][4]:.0f}, which may be the priority, because a log without "
+            "offsets has the priority in this field; log the offsets (fio: log_offset=1)"
         )
 
     def convert(self, values: Sequence[Any], position: np.ndarray) -> Records:

@@ -24,7 +24,7 @@ from storagekit.workload.trace.text import TextFormat, first_lines
 
 __all__ = ["FIU", "Fiu"]
 
-DEVICE = 2**20  # numbers of devices below this are told apart
+DEVICE = 2**20  # device numbers below this are distinguished
 
 
 class Fiu(TextFormat):

@@ -37,7 +37,7 @@ class Seeks:
         self._devices: tuple[str, ...] = ()
 
     def add(self, trace: RequestTrace) -> None:
-        """Add the next requests. Further devices may follow those of earlier parts."""
+        """Add the next requests. They may have further devices after the devices of earlier parts."""
         more = len(trace.devices) - len(self._last)
         self._devices = trace.devices
         self._seeks, self._ends = np.pad(self._seeks, (0, more)), np.pad(self._ends, (0, more))

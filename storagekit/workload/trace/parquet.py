@@ -47,12 +47,12 @@ UNITS = {
 
 
 class Parquet(TraceFormat):
-    """Parquet files: those that `convert` writes, and any table.
+    """Parquet files that `convert` writes, and any table in a Parquet file.
 
     Parameters
     ----------
     columns : mapping of str to Column, optional
-        Columns of a table; by default those of `convert`, or those that the names determine.
+        Columns of a table. By default, the columns of `convert`, or the columns that the names determine.
     """
 
     name = "parquet"

@@ -1,4 +1,4 @@
-"""Find signs that a trace was read as something that it is not: constant addresses, and impossible rates."""
+"""Find signs that a trace was read in the wrong way: constant addresses, and impossible rates."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Plausibility"]
 FEWEST = 20
 """Requests from which the rate and the addresses are examined."""
 SLOWEST, FASTEST = 1 / 3600, 1e8
-"""Mean rates between which nothing is said, requests/s."""
+"""Range of mean rates without a warning, requests/s."""
 
 
 class Plausibility:
-    """Signs in the requests of a trace that the file may be read wrongly.
+    """Signs in the requests of a trace that the file was read in the wrong way.
 
     Memory is constant.
     """

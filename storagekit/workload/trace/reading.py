@@ -52,7 +52,7 @@ RETURN = 8
 FEWEST = 20
 """Requests before such a time, without which it is no sign of a second run."""
 ORDERED = 2**18
-"""Requests that are sorted at once, at least."""
+"""Smallest number of requests that are sorted together."""
 
 # limits of the requests that are read, and of the damaged lines that are left out
 REQUESTS = Validator(least=1, whole=True, most=2**53)
@@ -154,7 +154,7 @@ def chunks(
     RequestTrace
         About 65,536 requests. Times are relative to the first record of the file. If the file is not in order, times
         may decrease or be negative. Later chunks append names to `devices`, so that an index keeps its meaning.
-        `source.skipped` and `source.notes` are those of the whole file in the last chunk, and empty before.
+        `source.skipped` and `source.notes` are for the whole file in the last chunk, and empty in the other chunks.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def chunks(
 
 
 def in_order(parts: Iterator[RequestTrace], disorder_limit: float = DISORDER_LIMIT) -> Iterator[RequestTrace]:
-    """Sort the chunks of a trace by time, in memory for the requests of `disorder_limit` seconds.
+    """Sort the chunks of a trace by time. Memory is needed for the requests of `disorder_limit` seconds.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def in_order(parts: Iterator[RequestTrace], disorder_limit: float = DISORDER_LIM
     Yields
     ------
     RequestTrace
-        The same requests in order of time, about 262,144 at once. Times are relative to the first request.
+        The same requests in order of time, about 262,144 in each trace. Times are relative to the first request.
         `source.disorder` of the last part counts the requests that were earlier than one before them.
     """
     held: list[RequestTrace] = []
@@ -306,7 +306,9 @@ def _chosen(
     """Return the format in which a file is read."""
     if columns is not None:
         if _name_of(format) not in (None, TABLE.name, PARQUET.name):
-            raise InputError(f"columns are for a table, not for the format {_name_of(format)}; give one of both")
+            raise InputError(
+                f"columns are for a table, not for the format {_name_of(format)}; omit the columns or the format"
+            )
         kind = Parquet if PARQUET.recognises(stream.head) else Table
         chosen: TraceFormat = kind(columns_of(columns))
     else:
@@ -366,7 +368,9 @@ def _trace(
 
 
 def _restart(trace: RequestTrace, latest: float, seen: int) -> int | None:
-    """Return the index of the first request whose time falls from late in the trace to its beginning; None without one.
+    """Return the index of the first request after a restart of the clock; None if the clock does not restart.
+
+    The clock restarts if the time falls from a late time of the trace to the beginning of the trace.
 
     latest, seen: latest time, and number of requests, of the earlier chunks.
     """

@@ -95,7 +95,7 @@ class TraceSource:
         Number of records of the file that are left out, by kind: "trim", "flush", "damaged" and so on. By default
         empty.
     notes : tuple of str
-        How the reader interpreted the file where the file leaves a choice, one sentence each; by default none.
+        Interpretations of the reader where the file is ambiguous, one sentence each; by default none.
     timed : bool
         Whether the trace has arrival times; by default true. If not, all times are 0.
 
@@ -379,7 +379,7 @@ class Extents:
     def add(self, trace: RequestTrace) -> None:
         """Add the extents of further requests. A device has the same index in all parts."""
         first, last = trace.offset // self._extent, (trace.offset + trace.size - 1) // self._extent
-        # the first extents, and those into which the few long requests reach
+        # the first extents of all requests, and the further extents of the few long requests
         spans = last - first
         long = np.repeat(np.arange(len(first)), spans)
         within = np.arange(len(long)) - np.repeat(np.cumsum(spans) - spans, spans) + 1

@@ -116,7 +116,7 @@ def _header(stream: ByteStream) -> tuple[RecordLayout, int, int]:
     head = stream.head
     if not head.startswith(MAGIC):
         raise InputError(
-            f"{stream.name} begins with {head[:16]!r}, an SRT trace with {MAGIC.decode()!r}; give its actual format"
+            f"{stream.name} begins with {head[:16]!r}, an SRT trace begins with {MAGIC.decode()!r}; give its actual format"
         )
     version = head[len(MAGIC) : len(MAGIC) + 3]
     if version not in _LAYOUTS:

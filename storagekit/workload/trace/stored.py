@@ -101,7 +101,7 @@ def outline_of(trace: RequestTrace | TraceFile) -> Outline:
 
 
 class TraceFile:
-    """A trace that stays in its file. Each pass reads the file again, in memory that does not grow with the trace.
+    """A trace that stays in its file. Each pass reads the file again in parts, to save memory.
 
     The first pass, when the object is created, computes `outline` and raises for a file with a fault.
 
@@ -166,7 +166,7 @@ class TraceFile:
         self.outline = self._outlined()
 
     def parts(self) -> Iterator[RequestTrace]:
-        """Yield the requests in order of time, about 262,144 at once. All parts have the same devices.
+        """Yield the requests in order of time, about 262,144 in each part. All parts have the same devices.
 
         Yields
         ------

@@ -55,8 +55,8 @@ class ByteStream:
     gzip, bzip2, xz and zstd are recognised by their first bytes, and decompressed as they are read. `head` is the first
     64 KiB, which `read` returns again. `unfinished` is the number of the last line if this line lacks its line end,
     None otherwise. It is set when text has been read to its end. `skipped` counts the records that are left out, by
-    kind. `notes` says how the reader interpreted the file where the file leaves a choice. `warnings` says what may be
-    wrong. `timed` is false if the file has no arrival times.
+    kind. `notes` has the interpretations of the reader where the file is ambiguous. `warnings` has possible faults.
+    `timed` is false if the file has no arrival times.
 
     Parameters
     ----------

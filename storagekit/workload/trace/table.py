@@ -99,7 +99,8 @@ SUFFIXES = {
 class Column(NamedTuple):
     """A column of a table. name: its name, or its number from 1 as text. unit: one of `UNITS`, None for a word.
 
-    An operation that all requests have has no name, and a unit of `ALL`.
+    If no column contains the operation, because it is the same for all requests, then name is "" and unit is the operation:
+    one of `ALL`.
     """
 
     name: str
@@ -228,7 +229,7 @@ class Table(TextFormat):
     Parameters
     ----------
     columns : mapping of str to Column, optional
-        The columns; by default those that the header determines.
+        The columns; by default the columns that the header determines.
     """
 
     name = "table"
@@ -341,7 +342,7 @@ def constant_read(operation: Column, requests: int) -> np.ndarray:
     Parameters
     ----------
     operation : Column
-        The operation, without a column.
+        The operation, with the name "" and a unit of `ALL`.
     requests : int
         Number of requests.
 
@@ -466,7 +467,7 @@ def _timed(column: Column, data: list[list[str]], at: int, file: str) -> Column:
     if not any(_DATED.match(row[at]) for row in data if at < len(row)):
         return column
     if column.unit != DEFAULT["time"]:
-        raise InputError(f"{file}: column {column.name} has dates, without a unit; give time={column.name}")
+        raise InputError(f"{file}: column {column.name} has dates, which have no unit; give time={column.name}")
     return Column(column.name, DATE)
 
 

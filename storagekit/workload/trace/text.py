@@ -287,7 +287,7 @@ class TextFormat(TraceFormat):
             raise ValueError(f"has {field.name} {clip(text)}, must be {field.allowed}") from None
 
     def _parses(self, text: str) -> bool:
-        """Return whether all fields of a line are allowed, also those of a request that is skipped."""
+        """Return whether all fields of a line are allowed, including the fields of a request that is skipped."""
         try:
             for field, part in zip(self.fields, self._parts(text), strict=True):
                 self._value(field, part)

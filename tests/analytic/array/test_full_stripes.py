@@ -57,6 +57,7 @@ def test_more_disks_make_a_request_wait_longer_at_the_same_utilization():
 @pytest.mark.parametrize("changed", [{"heads": 2}, {"replicas": 2}, {"read_first": 1}, {"written": 2}])
 def test_a_divided_request_has_no_copies_and_reads_nothing_first(changed):
     with pytest.raises(
-        InputError, match=r"ways 4 with .*: give 1 head, 1 replica, at least 4 written and 0 read first"
+        InputError,
+        match=r"ways 4: give heads=1, replicas=1, written of at least 4 and read_first=0, not \d, \d, \d and \d",
     ):
         Shape(**{"written": 5, "ways": 4, **changed})

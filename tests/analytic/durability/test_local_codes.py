@@ -126,7 +126,7 @@ def test_impossible_codes_raise():
         (lambda: LocalCode(12, 5, 2), "data 12 units: it must be a multiple of the number of local groups"),
         (lambda: LocalCode(200, 50, 7), "size of the code 257 units: it must be at most 256"),
         (lambda: LocalCode(12, 2, 0), "global parities 0"),
-        (lambda: LocalCode(12, 2, 2).tolerated(17), "lost 17: it must be at most the 16 units"),
+        (lambda: LocalCode(12, 2, 2).tolerated(17), "lost 17: it must be at most 16, the number of units"),
         (lambda: local_code_chain(LocalCode(12, 2, 2), 1.0, []), "give at least 1"),
         (lambda: local_code_chain(LocalCode(12, 2, 2), -1.0, [1.0]), "failure rate -1"),
         (lambda: local_code_chain(LocalCode(16, 16, 16), 1.0, [1.0]), "more than 1000 states"),

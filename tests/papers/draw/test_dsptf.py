@@ -95,7 +95,7 @@ def test_table_2_shows_our_values_and_the_papers_in_its_units(paper):
     errors = {(row["trace"], row["words"]): row["error"] for row in rows(spec) if "words" in row}
     assert errors["SAP", "rate"] == pytest.approx(2)
     assert len(errors) == 16 and sum(abs(error) > 1e-9 for error in errors.values()) == 1
-    assert "traces are synthetic, except those marked real." in heading(spec) and "real" in heading(spec)
+    assert "traces are synthetic, except the traces marked real." in heading(spec) and "real" in heading(spec)
 
 
 def test_figure_6_has_equal_bricks_only_and_the_papers_ratios_to_our_d_sptf(response, paper):
@@ -147,7 +147,7 @@ def test_figure_7_has_five_schemes_of_the_slow_pair_and_names_real_traces(respon
     drawn = {row["scheme"]: row["mean"] for row in panel(spec, 3) if "mean" in row}
     slow = {name: 1e3 * mean(response, trace="financial", run=f"slow: {name}") for name in FIVE}
     assert drawn == pytest.approx(slow)
-    assert "traces are synthetic, except those marked real." in heading(spec) and "real" in heading(spec)
+    assert "traces are synthetic, except the traces marked real." in heading(spec) and "real" in heading(spec)
 
 
 @pytest.fixture

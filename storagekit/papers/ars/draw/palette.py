@@ -61,7 +61,7 @@ def over_central(values: xr.DataArray, words: str) -> str:
         if bool(share.notnull().any()):
             ends = dict.fromkeys((f"{float(share.min()):.2f}", f"{float(share.max()):.2f}"))
             ratios.append(f"{' to '.join(ends)} ({name})")
-    return f"{words}, divided by that of Central, is {', '.join(ratios)}." if ratios else ""
+    return f"{words}, divided by the value of Central, is {', '.join(ratios)}." if ratios else ""
 
 
 def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:

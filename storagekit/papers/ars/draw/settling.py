@@ -25,7 +25,7 @@ from storagekit.papers.ars.draw.palette import (
 )
 
 LINES = (GREEN, ORANGE, VERMILION, SKY)
-# Colours other than those of `BY_VIEWS`.
+# Colours that are not in `BY_VIEWS`.
 WINDOWS = (SKY, PURPLE, BLACK)
 VIEWS = {"own": "by each client", "shared": "shared by all clients"}
 BY_VIEWS = dict(zip(VIEWS.values(), (GREEN, ORANGE), strict=True))

@@ -81,7 +81,7 @@ def _over_time(response: xr.DataArray) -> Layered:
 
 
 def _responses(values: xr.DataArray) -> Layered:
-    """Return points on a logarithmic axis. On a linear axis the largest response time would hide the other ones."""
+    """Return points on a logarithmic axis. On a linear axis the largest response time would hide the others."""
     base = _by_protocol(values, TO_MS).encode(
         y=alt.Y("value:Q", title=RESPONSE, scale=alt.Scale(type="log", nice=False, padding=20))
     )

@@ -123,7 +123,7 @@ def _paper_rows(said: pd.DataFrame, of: str, order: Sequence[str], words: str) -
 
 def origin(basis: xr.DataArray) -> str:
     """Return the words that follow "The traces are" in a subtitle."""
-    return "synthetic, except those marked real" if (basis == "trace").any() else "synthetic"
+    return "synthetic, except the traces marked real" if (basis == "trace").any() else "synthetic"
 
 
 def trace_names(basis: xr.DataArray) -> Mapping[str, str]:

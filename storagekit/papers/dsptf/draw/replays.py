@@ -203,7 +203,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
         caption(_by_state(rows, paper), list(left)),
         "The trace is synthetic. The lines are mean response times of all requests. In the left and middle panels an "
         "access of the slow brick takes 1.5 times as long. In the right panel the whole access, its rotation or its "
-        "seek takes twice as long, or writes complete at once. Bands are 95% intervals. Dashed lines are the paper's "
+        "seek takes twice as long, or writes complete immediately. Bands are 95% intervals. Dashed lines are the paper's "
         "values.",
     )
 

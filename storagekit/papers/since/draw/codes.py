@@ -50,6 +50,7 @@ def codes(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         figures(pd.DataFrame(rows), "code", "quantity").properties(width=900),
         "Local reconstruction codes",
         f"The code with 12 data units, 2 local groups and 2 global parities tolerates {share:.0%} of the losses of four "
-        f"units, and a repair reads {reads:.2f} units in the mean; a code without local groups reads 12.",
-        "Codes: (data units, local groups, global parities). A repair of any unit is equally likely.",
+        f"units. A repair reads {reads:.2f} units on average, and 12 units without local groups.",
+        "A code is given by its numbers of data units, local groups and global parities. A repair of any unit is equally "
+        "likely.",
     )

@@ -89,7 +89,7 @@ def _doubling(axis: xr.DataArray) -> AxisStyle:
 
 
 def _difference(whose: str, bound: float) -> AxisStyle:
-    """Return an axis of our values minus those of another program, in percent, in a range that includes the bound.
+    """Return an axis of the difference of our values from another program, in percent, in a range that includes the bound.
 
     whose: the other program in the possessive, such as "DiskSim's".
     """

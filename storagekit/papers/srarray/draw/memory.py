@@ -89,8 +89,8 @@ def _same_price(
 ) -> tuple[float, float, str]:
     """Return a point of the right panel and its name: the memory (MB) and the response time (ms).
 
-    The memory costs as much as the added disks at the price ratio of the claim. The response time is that of our array
-    with `disks` disks.
+    The memory costs as much as the added disks at the price ratio of the claim. The response time is simulated, for
+    our array with `disks` disks.
     """
     added = disks - int(summary.disks.min())
     memory = added * 1e3 * paper[f"srarray.table3.{KEYS[workload]}[gb]"] / paper[f"srarray.fig11.{claim}"]

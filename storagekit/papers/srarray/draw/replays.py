@@ -60,7 +60,7 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         "On Cello base with six disks, the response times divided by the response time of the SR-Array are: "
         f"{_ratios({name: time / ours for name, time in times.items()}, ratios)}.",
         "The synthetic traces have the rate of the real traces. The SR-Array has the best of its simulated layouts. "
-        "A diamond marks the response time that the paper implies for the scheme named beside it: our response time of "
+        "A diamond marks the response time that the paper implies for the scheme with this name: our response time of "
         "the SR-Array with six disks, multiplied by the paper's ratio of the two response times. Whiskers are 95% "
         "intervals.",
     )
@@ -166,7 +166,7 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
         f"{_ratios(found, ratios)}. The layout of equation 5 is at most "
         f"{max(_behind(aspects, response).values()):.0%} slower than the best layout.",
         "The trace is synthetic and has the rate of the real trace. A diamond marks the response time that the paper "
-        "implies for the scheme named beside it: our response time of the SR-Array with the most disks, multiplied by "
+        "implies for the scheme with this name: our response time of the SR-Array with the most disks, multiplied by "
         "the paper's ratio of the two response times. The grey line connects the layouts of equation 5. Whiskers are "
         "95% intervals.",
         legends="bottom",

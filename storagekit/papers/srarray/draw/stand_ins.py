@@ -28,7 +28,7 @@ ROW = 38
 
 
 def table3(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Return a table of our values above the published values, beside a chart of the relative differences (table 3).
+    """Return a table of our values above the published values, and a chart of the relative differences (table 3).
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def choices(data: xr.Dataset) -> alt.TopLevelMixin:
         "Number of agents and striping unit that the mediator selects for one session",
         f"{' '.join(ends)}",
         "There are 32 idle agents with the disk of the paper. The mediator selects the layout with the fewest agents, "
-        "and among several layouts the one with the largest unit. A stripe has at most 4 MB.",
+        "and among several layouts the layout with the largest unit. A stripe has at most 4 MB.",
     )
 
 

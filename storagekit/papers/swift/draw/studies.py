@@ -46,7 +46,7 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
         side_by_side(panels, legends="shared"),
         "Largest sustainable data-rate by number of groups with check data: 32 agents, requests of 1 MB",
         f"{_cost(summary.sel(statistic='mean'))}",
-        "Each group has check data for one agent. The disks are those of the paper. At the largest sustainable load "
+        "Each group has check data for one agent. The disks are the disks of the paper. At the largest sustainable load "
         "the mean completion time equals the mean time between requests. Whiskers are 95% intervals.",
     )
 

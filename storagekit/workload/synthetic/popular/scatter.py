@@ -30,7 +30,7 @@ def scattered(rank: np.ndarray, count: int) -> np.ndarray:
     Notes
     -----
     The permutation is a Feistel network over the rows and columns of the smallest square with enough locations. If a
-    result is not below `count`, the network is applied again until it is.
+    result is not below `count`, the network is applied to it again, until it is.
 
     References
     ----------
