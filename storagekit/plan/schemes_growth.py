@@ -136,8 +136,8 @@ def growth_of(
         "The data grows by one factor in each year, and the load by another, all tenants and streams alike. Sizes and the "
         "share of reads remain.",
         "A scheme no longer meets the requirements when the data exceeds its capacity, when a response time exceeds its "
-        "limit, or when the disks are busier than the objective allows. Without limits of the response time, the disks may be "
-        "nearly saturated.",
+        "limit, or when the disks are busier than the objective allows. Without limits of the response time, the disks may "
+        "be nearly saturated.",
     )
     ranking = tuple(sorted(found, key=lambda one: (-one.years, one.mean)))
     return GrowthRanking(data, load, ranking, unknown, assumptions)

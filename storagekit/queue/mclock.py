@@ -52,8 +52,8 @@ class DmClockCounters(NamedTuple):
     """Counters of the coordinators of dmClock.
 
     sent: cost of the requests that each coordinator has sent. reserved: cost of the requests that a brick has issued
-    because of their reservations. coordinator_state: state of the coordinators. row: row of the counters for the request in each slot,
-    in the same rows as the tags.
+    because of their reservations. coordinator_state: state of the coordinators. row: row of the counters for the
+    request in each slot, in the same rows as the tags.
     """
 
     sent: ServiceLedger
