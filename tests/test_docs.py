@@ -1,13 +1,14 @@
 """The pages of docs/: their examples run as typed, and promises name existing tests."""
 
-import os
 import re
-import subprocess
+import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from command_line import storagekit  # noqa: F401  a fixture
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(ROOT.glob("docs/*/*.md"))
@@ -26,21 +27,24 @@ pytestmark = pytest.mark.skipif(not PAGES, reason="needs a checkout, this is an 
 
 
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run_one_after_the_other(page):
-    """All examples of a page run in one interpreter, from the top of the checkout, where a reader types them."""
+def test_the_examples_of_a_page_run_one_after_the_other(page, monkeypatch):
+    """All examples of a page run in one namespace, from the top of the checkout, where a reader types them."""
+    monkeypatch.chdir(ROOT)
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    result = subprocess.run([sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=ROOT)
-    assert result.returncode == 0, result.stderr[-2000:]
+    module = ModuleType("example")
+    # some examples define classes, whose annotations are looked up in their module
+    monkeypatch.setitem(sys.modules, "example", module)
+    exec(compile("\n".join(blocks), page.name, "exec"), module.__dict__)
 
 
 @pytest.mark.parametrize("page", COMMANDED, ids=lambda page: page.stem)
-def test_the_commands_of_a_page_run_one_after_the_other(page, tmp_path):
+def test_the_commands_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, storagekit):  # noqa: F811
     """All commands of a page run in one folder with the data of the checkout, where a reader types them."""
     (tmp_path / "data").symlink_to(ROOT / "data")
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    monkeypatch.chdir(tmp_path)
     for line in commands(page):
-        result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=environment)
-        assert result.returncode == 0 and result.stdout, f"{line}\n{result.stderr[-2000:]}"
+        status, out, err = storagekit(*shlex.split(line)[1:])
+        assert status == 0 and out, f"{line}\n{err[-2000:]}"
 
 
 def test_every_promise_names_existing_tests():

@@ -207,8 +207,10 @@ def _scheduler(scheduler: Scheduler | None, needs: Requirements) -> Scheduler:
 
 
 def _objective(objective: Objective | None, needs: Requirements) -> Objective:
-    """Return the objective of the ranking, by default the objective for this kind of load. Raises InputError for
-    a wrong type."""
+    """Return the objective of the ranking, by default the objective for this kind of load.
+
+    Raises InputError for a wrong type.
+    """
     if objective is None:
         return MinMean() if needs.outstanding is None else MaxThroughput()
     wanted = "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()"
