@@ -97,7 +97,7 @@ class RankedAnswer(Answer, Generic[One]):
 def require_feasible(feasible: bool, binding: Binding, what: str = "check") -> None:
     """Raise InputError with the binding constraint if nothing is feasible. what: verb of the refused action."""
     if not feasible:
-        raise InputError(f"there is nothing to {what}, because the question has no answer: {binding}")
+        raise InputError(f"nothing to {what}, because the question has no answer: {binding}")
 
 
 def milliseconds(seconds: float) -> str:

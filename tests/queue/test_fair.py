@@ -472,7 +472,7 @@ def test_delayed_writes_raise():
         lambda: System(
             drive, Bricks(Replicas(1), 2), Hashing(), SATF(), Background(), queue=FairQueue(4, (1, 1)), slots=16
         ),
-        "FairQueue with",
+        "FairQueue: not modelled with claims, .* or delayed",
     )
 
 
