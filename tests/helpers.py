@@ -15,7 +15,7 @@ import xarray as xr
 
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
-from storagekit.engine import NO_REQUEST
+from storagekit.engine import NO_REQUEST, Record, Runner, Scenario, stack
 from storagekit.workload import RecordedArrivals, Requests
 
 
@@ -115,6 +115,15 @@ def logged_responses(log, count: int) -> np.ndarray:
     response = np.full(count, np.nan)
     response[log.number[completed]] = log.response[completed]
     return response
+
+
+def dispatch_state(scenarios: list[Scenario], count: int):
+    """The private state of the dispatchers after `count` requests and the events that follow."""
+    runner = Runner(*stack(scenarios, [0]), Record())
+    while np.min(runner.run.first) < count:
+        runner.advance(1)
+    runner.advance(1)
+    return runner.run.state.dispatch
 
 
 def recorded_requests(

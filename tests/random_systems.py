@@ -41,6 +41,7 @@ from storagekit.dispatch import (
     Hedged,
     JoinIdleQueue,
     NearestIdle,
+    Prequal,
     Preselection,
     Randomized,
     Redundant,
@@ -270,6 +271,9 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "NearestIdle": lambda draws: NearestIdle(),
         "ARS": lambda draws: ARS(window=draws.number.choice([0.01, 0.3])),
         "C3": lambda draws: C3(draws.form.randint(1, 3), draws.number.choice([0.3, 0.9])),
+        "Prequal": lambda draws: Prequal(
+            draws.number.choice([0.4, 3.0]), draws.number.choice([2, 16]), draws.number.choice([0.02, 1.0])
+        ),
         "Randomized": lambda draws: Randomized(),
         "Central": lambda draws: Central(tuple(draws.number.uniform(1e-3, 9e-3) for _ in range(draws.bricks))),
         "ShortestQueue": lambda draws: ShortestQueue(draws.form.randint(1, 3)),

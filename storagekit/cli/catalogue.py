@@ -66,6 +66,7 @@ DISPATCHERS = Choices(
         "hedged": "Hedged",
         "ars": "ARS",
         "c3": "C3",
+        "prequal": "Prequal",
         "randomized": "Randomized",
         "least-completion": "Central",
     },

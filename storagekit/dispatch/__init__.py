@@ -18,6 +18,7 @@ from storagekit.dispatch.memory import ShortestQueueWithMemory as ShortestQueueW
 from storagekit.dispatch.mirror import NearestIdle as NearestIdle
 from storagekit.dispatch.nodes import Central as Central
 from storagekit.dispatch.nodes import Randomized as Randomized
+from storagekit.dispatch.prequal import Prequal as Prequal
 from storagekit.dispatch.sampled import Redundant as Redundant
 from storagekit.dispatch.sampled import ShortestQueue as ShortestQueue
 from storagekit.dispatch.switch import DispatchSwitch as DispatchSwitch

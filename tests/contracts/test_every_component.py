@@ -29,6 +29,7 @@ from storagekit.dispatch import (
     Hashing,
     JoinIdleQueue,
     NearestIdle,
+    Prequal,
     Randomized,
     Redundant,
     ShortestQueue,
@@ -50,10 +51,11 @@ from storagekit.write import AllCopies, Background, FirstCopy, Immediate, Receiv
 def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
     weights = 1 + np.arange(bricks) % 2
     one_serves = DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
-    adaptive = ARS(window=0.1), C3(2), Randomized(), Central((5e-3,) * bricks), Central((5e-3,) * bricks, exact=True)
+    adaptive = ARS(window=0.1), C3(2), Prequal(2, 2, 0.02), Randomized(), Central((5e-3,) * bricks)
+    exact = Central((5e-3,) * bricks, exact=True)
     # the last: a user's dispatcher from outside the package
     sampled = ShortestQueue(2), ShortestQueueWithMemory(1, 2), JoinIdleQueue(2, 2), Redundant(2)
-    return *one_serves, *sampled, Broadcast(), *adaptive, RandomOfTwo()
+    return *one_serves, *sampled, Broadcast(), *adaptive, exact, RandomOfTwo()
 
 
 DISPATCHERS = dispatchers(3)

@@ -14,6 +14,7 @@ from storagekit.dispatch import (
     Hedged,
     JoinIdleQueue,
     NearestIdle,
+    Prequal,
     Preselection,
     Randomized,
     Redundant,
@@ -59,6 +60,7 @@ DISPATCHERS = (
     Randomized(),
     ARS(window=0.1, patience=15e-3, extra=2),
     C3(2),
+    Prequal(2, 2, 0.02),
     Preselection(1e-3),
 )
 # any copy may replace another

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_refused
+from helpers import assert_refused, dispatch_state
 
 from storagekit.component.events import AccessEnded, RequestAdmitted, RequestCompleted, StateSizes
 from storagekit.core.batching import any_row, bit_is_set, row_index
@@ -16,7 +16,7 @@ from storagekit.core.units import MS
 from storagekit.dispatch import C3, AsManyAsNeeded, DispatchSwitch, Hashing, ShortestQueue, View
 from storagekit.dispatch.c3 import Means
 from storagekit.drive import Mixed, RateServer
-from storagekit.engine import NO_REQUEST, Record, Runner, Scenario, System, stack
+from storagekit.engine import NO_REQUEST, Scenario, System
 from storagekit.faults import FaultSchedule, outage
 from storagekit.placement import Coded, Declustered, Grouping, Location, Replicas
 from storagekit.schedule import FCFS
@@ -70,15 +70,6 @@ class Watched(AsManyAsNeeded):
         return self.of.elapse(private[0], time), *private[1:]
 
 
-def finished(scenarios: list[Scenario], count: int):
-    """The private state of the dispatchers after `count` requests and the events that follow."""
-    runner = Runner(*stack(scenarios, [0]), Record())
-    while np.min(runner.run.first) < count:
-        runner.advance(1)
-    runner.advance(1)
-    return runner.run.state.dispatch
-
-
 def trace(times, sectors, client=0) -> RecordedArrivals:
     """Reads at these times in seconds, at least one of them later than all events that a test observes."""
     count, none = len(times), np.zeros(len(times), np.int32)
@@ -118,7 +109,7 @@ def test_scores_of_a_timeline_worked_by_hand():
     times = [0, 2, 6, 6.5, 7, 7.2, 7.4, 11, 13, 40]
     arrivals = trace(np.asarray(times) * MS, [100, 300, 200, 200, 100, 400, 100, 100, 100, 100])
     system = System(SERVER, Replicas(2), Watched(C3(), 9), FCFS(), slots=8)
-    _, scores, sent_to = finished([Scenario(system, arrivals)], 9)
+    _, scores, sent_to = dispatch_state([Scenario(system, arrivals)], 9)
     sent_to = np.asarray(sent_to)[:, 0]
     a, b = (0, 1) if sent_to[0] == 1 else (1, 0)
     assert sent_to.tolist() == [1 << {"a": a, "b": b}[one] for one in "abababaaa"]
@@ -188,7 +179,7 @@ def test_every_choice_agrees_with_plain_python():
         Scenario(System(SERVER, Replicas(bricks), Watched(C3(clients, weight), count), FCFS(), slots=96), arrivals)
         for weight in weights
     ]
-    _, scores, sent_to = finished(scenarios, count)
+    _, scores, sent_to = dispatch_state(scenarios, count)
     scores, sent_to = np.asarray(scores), np.asarray(sent_to)
     for run, weight in enumerate(weights):
         chosen = np.log2(sent_to[:, run]).astype(int)
@@ -236,7 +227,7 @@ def test_no_request_breaks_a_law(layout):
     system = System(SERVER, layout, Lawful(C3(), 0), FCFS(), AllCopies(), slots=96)
     mixed = RandomRequests(ExponentialSize(100 * 512.0), 0.8)
     scenarios = [Scenario(system, PoissonArrivals(mixed, load * 1000)) for load in (0.5, 1.2, 2)]
-    _, number, wrong = finished(scenarios, 500)
+    _, number, wrong = dispatch_state(scenarios, 500)
     assert np.all(np.asarray(number) > 400) and np.all(np.asarray(wrong) == 0)
 
 
@@ -337,7 +328,7 @@ def test_a_brick_that_is_down_does_not_attract_all_reads():
     arrivals = trace(np.arange(count + 1) * MS, np.full(count + 1, 100))
     faults = FaultSchedule(outage(0, 20), timeout=0.02)
     system = System(SERVER, Replicas(3), Watched(C3(), count), FCFS(), faults=faults, slots=96)
-    _, _, sent_to = finished([Scenario(system, arrivals)], count)
+    _, _, sent_to = dispatch_state([Scenario(system, arrivals)], count)
     shares = np.bincount(np.log2(np.asarray(sent_to)[20:, 0]).astype(int), minlength=3) / 200
     assert 0 < shares[0] < 0.5 and np.all(shares[1:] > 0.2)
 

@@ -18,6 +18,7 @@ from storagekit.dispatch import (
     Hedged,
     JoinIdleQueue,
     NearestIdle,
+    Prequal,
     Preselection,
     Randomized,
     Redundant,
@@ -33,7 +34,7 @@ from storagekit.schedule import FCFS
 
 CENTRAL = Central((1e-3,) * 3)
 SAMPLED = (ShortestQueue(), ShortestQueueWithMemory(), JoinIdleQueue())
-ONLY_NEEDED = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), *SAMPLED, Randomized(), CENTRAL, ARS(), C3())
+ONLY_NEEDED = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), *SAMPLED, Randomized(), CENTRAL, ARS(), C3(), Prequal())
 WITH_EXTRA = (Broadcast(), NearestIdle(), Redundant(), Hedged(), DSPTF(), Preselection(), ARS(extra=1))
 
 

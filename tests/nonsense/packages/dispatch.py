@@ -28,6 +28,9 @@ VALID_CALLS = {
     "dispatch.LARD": ValidCall(lambda: {"low": 25.0, "high": 65.0, "allocated": 0.5, "window": 1.0, "targets": 4096}),
     "dispatch.NearestIdle": ValidCall(),
     "dispatch.Preselection": ValidCall(lambda: {"latency": 1e-4, "ahead": 1e-4, "waits": 0}),
+    "dispatch.Prequal": ValidCall(
+        lambda: {"probes": 3.0, "pool": 16, "age": 1.0, "quantile": 0.84, "removals": 1.0, "surplus": 1.0}
+    ),
     "dispatch.Randomized": ValidCall(),
     "dispatch.Redundant": ValidCall(lambda: {"choices": 2, "finishing": False}),
     "dispatch.ShortestQueue": ValidCall(lambda: {"choices": 2}),
