@@ -288,7 +288,7 @@ class Prequal(AsManyAsNeeded):
         )
 
     def on_admitted(self, private: Probing, event: RequestAdmitted):
-        slot = jnp.minimum(first_true(event.into)[0], event.into.shape[0] - 1)
+        slot = jnp.minimum(first_true(event.slot_mask)[0], event.slot_mask.shape[0] - 1)
         column = jnp.broadcast_to(slot, private.in_flight.shape)[:, None]
         before = jnp.take_along_axis(private.met, column, axis=1)
         pool = private.client.pool
