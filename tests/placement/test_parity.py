@@ -240,7 +240,10 @@ def test_fair_queues_are_refused():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: ParityGroups(3, 2), "size of a group 3 drives: it must be at least two more"),
+        (
+            lambda: ParityGroups(3, 2),
+            "size of a group 3 drives: it must be at least the number of parity drives plus 2",
+        ),
         (lambda: ParityGroups(5, 0), "parities 0: it must be 1 to"),
         (lambda: ParityGroups(5, 1, 0), "groups 0: it must be at least 1"),
         (lambda: ParityGroups(5, 1, 1, 0), "a stripe unit of 0 sectors"),

@@ -91,7 +91,7 @@ def on(placement, write=None, dispatch=None, **more) -> System:
         (lambda: Striped(0), "stripe width 0 drives: give a whole number, between 1 and 32"),
         (lambda: Striped(33), "stripe width 33 drives"),
         (lambda: Striped(2, 0), "a stripe unit of 0 sectors"),
-        (lambda: RAID5(2), "size of a group 2 drives: it must be at least two more"),
+        (lambda: RAID5(2), "size of a group 2 drives: it must be at least the number of parity drives plus 2"),
         (lambda: RAID5(3, 0), "a stripe unit of 0 sectors"),
         (lambda: Coded(0, 3), "data fragments 0"),
         (lambda: Coded(4, 3), "data fragments 4: .* from 1 to 3, the number of fragments"),

@@ -108,7 +108,7 @@ def test_only_runs_that_wait_for_a_slot_are_repeated():
     ("settings", "message"),
     [
         ({"warm_up": 1.0}, "warm-up of 1 of the run"),
-        ({"pieces": 10, "warm_up": 0.95}, "none of 10 pieces is left"),
+        ({"pieces": 10, "warm_up": 0.95}, "leaves none of the 10 pieces"),
         ({"pieces": 0}, "0 pieces of 100 requests"),
     ],
 )
