@@ -17,7 +17,10 @@ PAGES = sorted(ROOT.glob("docs/*/*.md"))
 def commands(page: Path) -> list[str]:
     """The commands in the shell examples of a page."""
     blocks = re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    return [line for block in blocks for line in block.splitlines() if line.startswith("storagekit ")]
+    found = [line for block in blocks for line in block.splitlines() if line.startswith("storagekit ")]
+    # the tests run them without a shell
+    assert not [line for line in found if re.search(r"[|&;$]| > ", line)]
+    return found
 
 
 COMMANDED = [page for page in PAGES if commands(page)]

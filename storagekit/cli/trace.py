@@ -161,7 +161,7 @@ class Bricks:
     cache_mb: Annotated[
         float,
         typer.Option(
-            help=("LRU cache of each brick, MB. With the dispatcher central: one cache of this size for all bricks.")
+            help=("LRU cache of each brick, MB. With the dispatcher central, one cache with the sum of the sizes.")
         ),
     ] = 0.0
     slow: Slow = None

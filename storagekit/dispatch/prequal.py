@@ -189,7 +189,8 @@ class Prequal(AsManyAsNeeded):
         Time in seconds after which a report is discarded, above 0, by default 1.
     quantile : float
         Quantile of the RIFs of the last 64 reports that separates hot from cold reports, 0 to 1, by default 2^-0.25
-        (Q_RIF). With 0, only RIFs decide, and latencies between equal RIFs. With 1, only latencies decide.
+        (Q_RIF). With 0, a report is cold only if its RIF is at most the lowest recent RIF, so that RIFs decide, and latencies
+        only between such reports. With 1, only latencies decide.
     removals : float
         Mean number of reports that are removed at a read, 0 to 1, by default 1 (r_remove). The oldest report and the
         worst report are removed alternately. The worst report is the hot report with the highest RIF. If all reports are
@@ -206,9 +207,12 @@ class Prequal(AsManyAsNeeded):
 
     Notes
     -----
-    There is one client with one pool. Of many clients with own pools, each has older reports, because its reads are
-    rarer. Messages take no time. The probes of a read reach the bricks after the read, and their reports include it.
-    Whether a report is too old is decided at the last access that begins or ends before the arrival of a read.
+    There is one client with one pool. With many clients, each with its own pool, reports would be older, because each
+    client sends fewer reads. Probes and their reports take no time. The probes of a read reach the bricks after the read,
+    and their reports include it. A brick is selected at random only if no brick with the data has a report. Whether a
+    report is too old is decided at the last access that begins or ends before the arrival of a read. After an idle time,
+    the first read therefore uses reports that are older than `age`. A read from memory triggers probes and counts in
+    their reports, as if it reached the brick.
     Writes are not routed, so they trigger no probes, but they count as requests in flight, and their latencies are
     measured. A read that needs several parts is sent to the bricks with the best reports, and uses all of these reports.
 
@@ -286,6 +290,11 @@ class Prequal(AsManyAsNeeded):
             in_flight=jnp.where(entering, in_flight, private.in_flight),
             sent=None if private.sent is None else jnp.where(entering, bit_is_set(routed, view.part()), private.sent),
         )
+
+    def retry_targets(self, alive, targets):
+        # The selected bricks that are up stay selected. Otherwise they would count as bricks that a read cannot reach.
+        left = targets & alive
+        return jnp.where(left != 0, left, super().retry_targets(alive, targets))
 
     def on_admitted(self, private: Probing, event: RequestAdmitted):
         slot = jnp.minimum(first_true(event.slot_mask)[0], event.slot_mask.shape[0] - 1)

@@ -348,7 +348,7 @@ class Runner:
         first : array of int, shape `[run]`
             Number of the first request of each run.
         counted : array of int, shape `[2, run]`
-            Two numbers of requests between which the sums count events, see `Run`.
+            Numbers of the requests with which the counting of events begins and ends, see `Run`.
         phase : array of float, shape `[drive, run]`
             Angles of the platters at the arrival of the first request, revolutions.
         """

@@ -16,8 +16,8 @@ _MB = 1e6
 def bytes_of_request(needs: Requirements, scheme: Scheme) -> NDArray:
     """Return the mean number of bytes of a request that leave the disks, and that reach the disks, `[2]`.
 
-    Clients, and the hosts that calculate parity, are beyond the links of nodes and racks. A disk itself makes the copies of a
-    block on this disk.
+    Clients, and the hosts that calculate parity, are beyond the links of nodes and racks. A disk makes its own copies of a
+    block.
     """
     sizes, shape = np.array([size for size, _ in needs.sizes]), scheme.shape
     read, written = (float(sizes @ shares) for shares in needs.shares_by_operation)

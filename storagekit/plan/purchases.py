@@ -146,7 +146,7 @@ class Purchases:
         return Change(name, cost, self._before, self._measures(needs, one), self.by, one, needs, worse)
 
     def _tried(self) -> Iterator[tuple[str, float, Requirements, Prediction | str]]:
-        """Yield each change with its cost, the requirements of the disks, and the prediction; text is the reason for none."""
+        """Yield each change with its cost, the requirements of the disks, and its prediction or the reason for none."""
         yield from self._more_disks()
         for name, (drive, price) in self.drives.items():
             # SSDs have no cache in front of them, and serve requests in order of arrival

@@ -159,7 +159,7 @@ class Requirements:
         ):
             if count >= domains and count:
                 raise InputError(
-                    f"{name} {count}: give at most {domains - 1}, because one of the {domains} must not fail"
+                    f"{name} {count}: give at most {domains - 1}, because at least one of the {domains} must remain"
                 )
 
     def _require_known_load(self) -> None:

@@ -134,7 +134,7 @@ def _ranked(
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
     """Return the layouts that fit, from the best to the worst, and shares for the best layout.
 
-    A share is the share of the requests that go to a disk of a kind, one for each kind of disk.
+    For each kind of disk, a share is the share of the requests that go to one disk of this kind.
     """
     found = shared_costs(group, load, every, scheduler)
     fits = np.flatnonzero(found.fits)

@@ -75,7 +75,7 @@ def _after_failure(needs: Requirements, best: Prediction) -> str:
 
 
 def _relief(rate: float, busy: float, streams: float, target: float) -> str:
-    """Return the remedy, as text: the rate of requests at which the disks are busy for the share `target` of the time.
+    """Return the first part of a remedy: the rate of requests at which the disks are busy for the share `target`.
 
     If the streams alone exceed this share, the remedy is slower streams. busy: share of the time for which the disks are
     busy at the present rate. streams: the part of this share for streams.

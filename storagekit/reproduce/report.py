@@ -42,8 +42,9 @@ RULES = (
     "A match is within 5% of the paper's number, and near is within 15%. If the paper's number is 0, a match is within "
     "0.01, and near is within 0.03, in the unit of the claim. An order or a bound holds or is broken. A claim is met "
     "if it matches or holds. The 95% confidence interval is below the measured value. Evidence: paper, the claim is "
-    "judged only by the paper; input, a synthetic trace was generated to have this value; calibrated, a constant was "
-    "fitted to this value; printed, the value is arithmetic on printed numbers; hardware, the claim is about hardware "
+    "judged only by the paper; input, a synthetic trace was generated to have this value; calibrated, a constant that "
+    "affects the value was fitted to the paper; printed, the value is arithmetic on printed numbers; hardware, the claim "
+    "is about hardware "
     "that the model does not include; at-odds, the paper contradicts itself or does not define the value; ours, the "
     "paper does not state the claim. Alternatives: other attempts to meet the claim, and their results."
 )

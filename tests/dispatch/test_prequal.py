@@ -327,6 +327,12 @@ def test_a_report_is_used_at_least_once_and_at_most_16_times():
         assert float(setting._uses(bricks)) == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_second_attempt_keeps_the_selected_bricks_that_are_up():
+    """Only bricks that are down lose their reports. Without a selected brick that is up, other bricks are tried."""
+    alive, selected = np.array([0b1101, 0b0100], np.uint32), np.array([0b1010, 0b0010], np.uint32)
+    assert Prequal().retry_targets(alive, selected).tolist() == [0b1000, 0b0100]
+
+
 def test_a_brick_that_is_down_receives_few_reads(recorded):
     """Brick 0 stops after 20 of 220 reads and starts again after 120. The time `age` is that of 30 reads."""
     count = 320

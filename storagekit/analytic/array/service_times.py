@@ -123,7 +123,7 @@ class ServiceTimes:
         return recomputed(_ramp, time, self._samples(time), time.ravel()[1] - time.ravel()[0], 0.5)
 
     def _samples(self, time: NDArray) -> NDArray:
-        """Return the seeks as the last axis of an array that broadcasts with times `[..., 1]`."""
+        """Return the seeks, with leading axes of length 1 so that they broadcast with times of shape `[..., 1]`."""
         return self.seeks.reshape((1,) * time.ndim + (-1,))
 
     @property

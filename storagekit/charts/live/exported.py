@@ -51,8 +51,8 @@ def export(
     lead : str
         Plain text below the title, by default none.
     script : str or path, optional
-        File for the script that draws the charts, 0.9 MB. Several pages can share it; it must stay in the same place
-        relative to them. By default the script is in the page.
+        File for the script that draws the charts, 0.9 MB, which several pages can share. An existing file is replaced.
+        The pages load it by its relative path. By default the script is in the page.
 
     Returns
     -------

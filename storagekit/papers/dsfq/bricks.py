@@ -140,7 +140,7 @@ def shared_bricks(
 
     Parameters
     ----------
-    groups : sequence of Asking
+    groups : sequence of StreamThreads
         The threads and their bricks.
     weights : sequence of float
         Weight of each stream in the fair queue.
@@ -194,7 +194,7 @@ def shared_servers(
 
     Parameters
     ----------
-    groups : sequence of Asking
+    groups : sequence of StreamThreads
         The threads and their bricks.
     rates : sequence of float
         Throughput of each brick, bytes a second. The first brick is the fastest.

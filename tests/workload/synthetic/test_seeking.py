@@ -291,7 +291,7 @@ def test_requests_in_ten_minutes_vary_as_stated():
         ({"locality": 0.9}, "locality 0.9"),
         ({"read_region": 0.0}, "read region 0 of the data"),
         ({"write_region": 1.5}, "write region 1.5 of the data"),
-        ({"locality": 50.0}, "locality 50: it is lower even if all requests access the hot regions"),
+        ({"locality": 50.0}, "locality 50: not reached even if all requests access the hot regions"),
         ({"dispersion": -1.0}, "dispersion -1"),
         ({"dispersion": 1e6}, "dispersion 1000000"),
         ({"interarrival_cov": 0.5}, "interarrival CoV 0.5"),

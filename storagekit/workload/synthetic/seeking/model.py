@@ -225,7 +225,7 @@ def _check_targets(model: SeekingTraceModel) -> None:
         require(0 < value <= 1, name.replace("_", " "), value, "above 0 and at most 1", "of the data")
     if model._hot_share() is None:
         raise InputError(
-            f"locality {model.locality:g}: it is lower even if all requests access the hot regions; shorten the read "
+            f"locality {model.locality:g}: not reached even if all requests access the hot regions; shorten the read "
             f"region ({model.read_region:g} of the data) or the write region ({model.write_region:g})"
         )
 
