@@ -329,7 +329,7 @@ def test_a_report_is_used_at_least_once_and_at_most_16_times():
 
 def test_a_second_attempt_keeps_the_selected_bricks_that_are_up():
     """Only bricks that are down lose their reports. Without a selected brick that is up, other bricks are tried."""
-    alive, selected = np.array([0b1101, 0b0100], np.uint32), np.array([0b1010, 0b0010], np.uint32)
+    alive, selected = jnp.array([0b1101, 0b0100], jnp.uint32), jnp.array([0b1010, 0b0010], jnp.uint32)
     assert Prequal().retry_targets(alive, selected).tolist() == [0b1000, 0b0100]
 
 

@@ -665,6 +665,6 @@ def test_numbers_out_of_range_are_rejected(arguments, says):
 def test_systems_that_withdraw_parts_are_rejected():
     assert_refused(
         lambda: System(RateServer(100), Replicas(2), Broadcast(), FCFS(), queue=MClock(1, (1,))),
-        "MClock with claims",
+        "MClock: not modelled with claims",
     )
     assert_refused(lambda: backlogged(MClock(1, (1, 1)), 1, 100.0), "requests of 3 streams, but weights of 2 streams")

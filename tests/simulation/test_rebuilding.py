@@ -219,7 +219,7 @@ def test_impossible_rebuilds_raise():
                 rebuild_rate=1e4,
                 chunk=2 * UNIT * SECTOR,
             ),
-            "a slice .8192 bytes. or a divisor",
+            "the 8192 bytes of a slice, or a divisor",
         ),
         (lambda: rebuild_scenario(groups, USERS, rate=1.0, rebuild_rate=1e4, chunk=1e9), "chunk 1953125 sectors"),
         (

@@ -105,6 +105,7 @@ VALID_CALLS = {
             "script": "a.js",
         },
         through=_export,
+        optional=("script",),
     ),
     "charts.finished": ValidCall(lambda: {"chart": drawn(), "title": "A chart", "legends": "right"}),
     "charts.level": ValidCall(

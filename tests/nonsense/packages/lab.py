@@ -29,7 +29,9 @@ def _few(dashboard, controls):
 
 VALID_CALLS = {
     "lab.LabPage": ValidCall(lambda: {"title": "A page", "lead": "one", "dashboard": dashboard}),
-    "lab.export": ValidCall(lambda: {"name": "bound", "path": "page.html", "script": "page.js"}, through=_export),
+    "lab.export": ValidCall(
+        lambda: {"name": "bound", "path": "page.html", "script": "page.js"}, through=_export, optional=("script",)
+    ),
     "lab.open": ValidCall(lambda: {"name": "bound", "weight_f": 2.0}),
     "lab.page": ValidCall(lambda: {"name": "bound"}),
     "lab.quietly": ValidCall(lambda: {"call": dashboard}),
