@@ -240,11 +240,11 @@ def test_the_answer_names_the_failures():
         ({"tolerate_nodes": 1}, "without network"),
         (
             {"tolerate_racks": 1, "network": Network(4, 1e9)},
-            "tolerate_racks 1: give at most 0, because one of the 1 must",
+            "tolerate_racks 1: give at most 0, because at least one of the 1 must",
         ),
         (
             {"tolerate_nodes": 4, "network": Network(4, 1e9)},
-            "tolerate_nodes 4: give at most 3, because one of the 4 must",
+            "tolerate_nodes 4: give at most 3, because at least one of the 4 must",
         ),
         ({"tolerate_nodes": -1, "network": Network(4, 1e9)}, "between 0 and"),
     ],
