@@ -15,6 +15,7 @@ import xarray as xr
 
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
+from storagekit.dispatch import AbstractDispatch, AsManyAsNeeded
 from storagekit.engine import NO_REQUEST, Record, Runner, Scenario, stack
 from storagekit.workload import RecordedArrivals, Requests
 
@@ -115,6 +116,34 @@ def logged_responses(log, count: int) -> np.ndarray:
     response = np.full(count, np.nan)
     response[log.number[completed]] = log.response[completed]
     return response
+
+
+class WrappedDispatch(AsManyAsNeeded):
+    """Dispatch as `of` does. The private state is a tuple: the private state of `of`, and what a subclass observes in its
+    methods `init` and `route`."""
+
+    of: AbstractDispatch
+
+    def retry_targets(self, alive, targets):
+        return self.of.retry_targets(alive, targets)
+
+    def on_admitted(self, private, event):
+        return self.of.on_admitted(private[0], event), *private[1:]
+
+    def on_access_started(self, private, event):
+        return self.of.on_access_started(private[0], event), *private[1:]
+
+    def on_access_ended(self, private, event):
+        return self.of.on_access_ended(private[0], event), *private[1:]
+
+    def on_completed(self, private, event):
+        return self.of.on_completed(private[0], event), *private[1:]
+
+    def on_brick_stopped(self, private, event):
+        return self.of.on_brick_stopped(private[0], event), *private[1:]
+
+    def elapse(self, private, time):
+        return self.of.elapse(private[0], time), *private[1:]
 
 
 def dispatch_state(scenarios: list[Scenario], count: int):

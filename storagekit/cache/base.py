@@ -90,7 +90,7 @@ class AbstractCache(Component):
     def same_data(self, private: Any, request: Requests) -> Bool[Array, "slot *batch"] | None:
         """Return a mask of the slots whose requests touch data of the request that enters.
 
-        The result is None if the model fills memory as soon as a request enters. Then no request waits for a read in
+        It returns None if the model fills memory as soon as a request enters, because no request then waits for a read in
         progress.
         """
         return None
@@ -98,7 +98,7 @@ class AbstractCache(Component):
     def same_data_as(self, private: Any, slot: Int[Array, "1 *batch"]) -> Bool[Array, "slot *batch"] | None:
         """Return a mask of the slots whose requests touch data of the request in `slot`. The mask includes `slot`.
 
-        The result is None under the same condition as for `same_data`.
+        Like `same_data`, it returns None if the model fills memory as soon as a request enters.
         """
         return None
 

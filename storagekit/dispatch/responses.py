@@ -39,7 +39,7 @@ class Observed(NamedTuple):
         row: Int[Array, "1 *batch"],
         sectors: Float[Array, "1 *batch"],
         seconds: Float[Array, "1 *batch"],
-        made: Bool[Array, "1 *batch"],
+        valid: Bool[Array, "1 *batch"],
     ) -> "Observed":
         """Return the measurements after a response.
 
@@ -49,7 +49,7 @@ class Observed(NamedTuple):
             Row of the response.
         sectors, seconds : array of float32, shape `[1, *batch]`
             Length of the response in sectors, and its response time in seconds.
-        made : array of bool, shape `[1, *batch]`
+        valid : array of bool, shape `[1, *batch]`
             Runs where there is a response.
 
         Returns
@@ -59,7 +59,7 @@ class Observed(NamedTuple):
         """
 
         def added(sums, one):
-            return put(sums, row, pick(sums, row) + jnp.where(made, one, 0.0))
+            return put(sums, row, pick(sums, row) + jnp.where(valid, one, 0.0))
 
         return self._replace(sectors=added(self.sectors, sectors), seconds=added(self.seconds, seconds))
 
@@ -157,13 +157,13 @@ class Silence(NamedTuple):
         return self._replace(sent_to=jnp.where(entering, nodes, self.sent_to))
 
     def entered(
-        self, into: Bool[Array, "slot *batch"], number: Int[Array, "1 *batch"], client: Int[Array, "1 *batch"]
+        self, slot_mask: Bool[Array, "slot *batch"], number: Int[Array, "1 *batch"], client: Int[Array, "1 *batch"]
     ) -> "Silence":
         """Return the state after the request that was routed last has entered a slot.
 
         Parameters
         ----------
-        into : array of bool, shape `[slot, *batch]`
+        slot_mask : array of bool, shape `[slot, *batch]`
             Mask of the slot of the request; false everywhere if no request enters.
         number, client : array of int32, shape `[1, *batch]`
             Number and client of the request.
@@ -174,10 +174,10 @@ class Silence(NamedTuple):
             The new state.
         """
         return self._replace(
-            number=jnp.where(into, number, self.number),
-            client=jnp.where(into, client, self.client),
-            nodes=jnp.where(into, self.sent_to, self.nodes),
-            age=jnp.where(into, 0.0, self.age),
+            number=jnp.where(slot_mask, number, self.number),
+            client=jnp.where(slot_mask, client, self.client),
+            nodes=jnp.where(slot_mask, self.sent_to, self.nodes),
+            age=jnp.where(slot_mask, 0.0, self.age),
         )
 
     def responded(
@@ -185,7 +185,7 @@ class Silence(NamedTuple):
         slot: Int[Array, "1 *batch"],
         node: Int[Array, "1 *batch"],
         row: Int[Array, "1 *batch"],
-        made: Bool[Array, "1 *batch"],
+        valid: Bool[Array, "1 *batch"],
     ) -> "Silence":
         """Return the state after a node has responded to a request.
 
@@ -197,7 +197,7 @@ class Silence(NamedTuple):
             The node.
         row : array of int32, shape `[1, *batch]`
             Row of the client and the node.
-        made : array of bool, shape `[1, *batch]`
+        valid : array of bool, shape `[1, *batch]`
             Runs where there is a response.
 
         Returns
@@ -205,8 +205,8 @@ class Silence(NamedTuple):
         Silence
             The new state.
         """
-        its = (row_index(self.nodes.shape[0], self.nodes) == slot) & made
-        here = (row_index(self.quiet.shape[0], self.quiet) == row) & made
+        its = (row_index(self.nodes.shape[0], self.nodes) == slot) & valid
+        here = (row_index(self.quiet.shape[0], self.quiet) == row) & valid
         return self._replace(
             nodes=jnp.where(its, self.nodes & ~bit(node), self.nodes),
             quiet=jnp.where(here, 0.0, self.quiet),

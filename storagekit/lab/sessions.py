@@ -189,6 +189,6 @@ def _answer(
 PAGE = LabPage(
     "Guaranteed sessions",
     "Storage agents with one disk each are behind a switch. Clients need a continuous data rate. How many sessions can be "
-    "guaranteed, over how many agents should an object be striped, and in which unit?",
+    "guaranteed? Over how many agents should an object be striped, and how large should the stripe unit be?",
     dashboard,
 )

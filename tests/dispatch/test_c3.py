@@ -8,12 +8,12 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_refused, dispatch_state
+from helpers import WrappedDispatch, assert_refused, dispatch_state
 
 from storagekit.component.events import AccessEnded, RequestAdmitted, RequestCompleted, StateSizes
 from storagekit.core.batching import any_row, bit_is_set, row_index
 from storagekit.core.units import MS
-from storagekit.dispatch import C3, AsManyAsNeeded, DispatchSwitch, Hashing, ShortestQueue, View
+from storagekit.dispatch import C3, DispatchSwitch, Hashing, ShortestQueue, View
 from storagekit.dispatch.c3 import Means
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import NO_REQUEST, Scenario, System
@@ -36,7 +36,7 @@ RATE = 1e5
 SERVER = RateServer(RATE, capacity=2**28)
 
 
-class Watched(AsManyAsNeeded):
+class Watched(WrappedDispatch):
     """Dispatch as `of` does. The private state also has the scores at each request, `[request, brick, *batch]`, and the
     mask of the parts that it was sent to, `[request, *batch]`."""
 
@@ -53,21 +53,6 @@ class Watched(AsManyAsNeeded):
         here = (row_index(self.count, sent_to) == request.number) & entering
         found = self.of.scores(before, request.client, view)
         return routed, (after, jnp.where(here[:, None], found[None], scores), jnp.where(here, routed, sent_to))
-
-    def on_admitted(self, private, event):
-        return self.of.on_admitted(private[0], event), *private[1:]
-
-    def on_access_started(self, private, event):
-        return self.of.on_access_started(private[0], event), *private[1:]
-
-    def on_access_ended(self, private, event):
-        return self.of.on_access_ended(private[0], event), *private[1:]
-
-    def on_completed(self, private, event):
-        return self.of.on_completed(private[0], event), *private[1:]
-
-    def elapse(self, private, time):
-        return self.of.elapse(private[0], time), *private[1:]
 
 
 def trace(times, sectors, client=0) -> RecordedArrivals:

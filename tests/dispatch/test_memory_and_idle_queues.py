@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import server_farm
-from helpers import assert_refused, responses, slow_but
+from helpers import WrappedDispatch, assert_refused, responses, slow_but
 
 from storagekit.component.events import AccessEnded, StateSizes
 from storagekit.core.batching import any_row, count, index_of, pick, row_index
 from storagekit.core.units import MS
-from storagekit.dispatch import AbstractDispatch, AsManyAsNeeded, JoinIdleQueue, ShortestQueueWithMemory
+from storagekit.dispatch import JoinIdleQueue, ShortestQueueWithMemory
 from storagekit.dispatch.sampled import drawn
 from storagekit.drive import RateServer
 from storagekit.engine import Record, Runner, Scenario, System, stack
@@ -113,13 +113,12 @@ def test_the_oracles_agree_with_the_limits_of_many_servers(load):
         assert abs(mean - limit) < 4 * error < 0.02 * limit
 
 
-class Watched(AsManyAsNeeded):
+class Watched(WrappedDispatch):
     """Dispatch as `of` does. The private state also has the number of reads and the number of broken laws.
 
     `broken` is a function of the state before, the state after, the selected drive, the view, and whether a read enters.
     """
 
-    of: AbstractDispatch
     broken: Any = eqx.field(static=True)
 
     def init(self, sizes: StateSizes):
@@ -132,15 +131,6 @@ class Watched(AsManyAsNeeded):
         chosen = row_index(view.busy.shape[0], view.busy) == view.placement.drive_of(index_of(routed), view.location)
         reads = entering & request.read
         return routed, (after, number + reads, wrong + self.broken(before, after, chosen, view, reads))
-
-    def on_admitted(self, private, event):
-        return self.of.on_admitted(private[0], event), *private[1:]
-
-    def on_access_started(self, private, event):
-        return self.of.on_access_started(private[0], event), *private[1:]
-
-    def on_access_ended(self, private, event):
-        return self.of.on_access_ended(private[0], event), *private[1:]
 
 
 def wrong_memory(before, after, chosen, view, reads):

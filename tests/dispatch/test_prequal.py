@@ -9,7 +9,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_refused, dispatch_state
+from helpers import WrappedDispatch, assert_refused, dispatch_state
 
 from storagekit.component.events import StateSizes
 from storagekit.core.batching import any_row, bit_is_set, row_index
@@ -30,7 +30,7 @@ RATE = 1e5
 SERVER = RateServer(RATE, capacity=2**28)
 
 
-class Watched(AsManyAsNeeded):
+class Watched(WrappedDispatch):
     """Dispatch as `of` does. The private state also has the pool after each request, `[request, brick, *batch]`, and the
     mask of the parts that it was sent to, `[request, *batch]`."""
 
@@ -50,15 +50,6 @@ class Watched(AsManyAsNeeded):
             *(jnp.where(here[:, None], new[None], old) for new, old in zip(after.client.pool, pools, strict=True))
         )
         return routed, (after, pools, jnp.where(here, routed, sent_to))
-
-    def on_admitted(self, private, event):
-        return self.of.on_admitted(private[0], event), *private[1:]
-
-    def on_access_ended(self, private, event):
-        return self.of.on_access_ended(private[0], event), *private[1:]
-
-    def elapse(self, private, time):
-        return self.of.elapse(private[0], time), *private[1:]
 
 
 class Report:
@@ -331,6 +322,20 @@ def test_a_second_attempt_keeps_the_selected_bricks_that_are_up():
     """Only bricks that are down lose their reports. Without a selected brick that is up, other bricks are tried."""
     alive, selected = jnp.array([0b1101, 0b0100], jnp.uint32), jnp.array([0b1010, 0b0010], jnp.uint32)
     assert Prequal().retry_targets(alive, selected).tolist() == [0b1000, 0b0100]
+
+
+def test_bricks_that_are_up_keep_their_reports_if_another_brick_of_a_read_is_down(recorded):
+    """Each read needs two of four bricks. Brick 0 stops after 20 of 120 reads; nearly every read probes every other brick,
+    and no report is removed."""
+    count = 120
+    arrivals = recorded(np.arange(count + 1) * MS, sectors=150)
+    faults = FaultSchedule(outage(0, 20, 1000), timeout=0.02, detection=0.0)
+    prequal = Prequal(probes=4, age=30 * MS, removals=0)
+    system = System(SERVER, Coded(2, 4), Watched(prequal, count), FCFS(), faults=faults, slots=96)
+    _, pools, sent_to = dispatch_state([Scenario(system, arrivals)], count)
+    down = np.flatnonzero(np.asarray(sent_to)[20:, 0] & 1) + 20
+    uses = np.asarray(pools.uses)[down[0] :, :, 0]
+    assert len(down) >= 3 and np.any(uses[:, 0] == 0) and np.all(uses[:, 1:] > 0)
 
 
 def test_a_brick_that_is_down_receives_few_reads(recorded):
