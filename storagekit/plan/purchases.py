@@ -124,7 +124,7 @@ class Purchases:
         return self.present.scheme.disks + self.present.spare
 
     @cached_property
-    def _objective(self) -> Objective:
+    def _ranked_by(self) -> Objective:
         # an objective that leaves disks out would leave out the disks that are bought
         return MinMean() if self.objective.may_leave_disks else self.objective
 
@@ -135,7 +135,7 @@ class Purchases:
         If the present scheme is not the best scheme on its disks, the change to a better scheme costs nothing, and is a
         separate change. Its gain must not count as the gain of a purchase.
         """
-        return min(self.ranking, key=lambda one: order_of(self.needs, self._objective, one)) is self.present
+        return min(self.ranking, key=lambda one: order_of(self.needs, self._ranked_by, one)) is self.present
 
     def _measures(self, needs: Requirements, one: Prediction) -> Measures:
         loss = math.nan if self.lifetimes is None else self.lifetimes.loss_probability(needs, one)
@@ -203,15 +203,13 @@ class Purchases:
 
         kept: the present scheme with the new disks as spares, if it is possible.
         """
-        met, refused = found_of(
-            needs,
-            timing_of(needs.drive),
-            self.objective.most_busy,
-            self._families_of(needs.drive),
-            self.scheduler,
-            disks,
-        )
+        met, refused = self._found(needs, disks)
         return self._first(needs, [*([kept] if kept else []), *self._allowed(met)], bool(refused))
+
+    def _found(self, needs: Requirements, disks: int) -> tuple[list[Prediction], list[Prediction]]:
+        """Return the schemes that meet the requirements, and schemes that only have enough capacity."""
+        families = self._families_of(needs.drive)
+        return found_of(needs, timing_of(needs.drive), self.objective.most_busy, families, self.scheduler, disks)
 
     def _allowed(self, every: Sequence[Prediction]) -> list[Prediction]:
         return [one for one in every if self._any_kind or one.scheme.sort == self.present.scheme.sort]
@@ -219,7 +217,7 @@ class Purchases:
     def _first(self, needs: Requirements, every: Sequence[Prediction], slow: bool) -> Prediction | str:
         if every:
             # the first of equal schemes is kept
-            return min(every, key=lambda one: order_of(needs, self._objective, one))
+            return min(every, key=lambda one: order_of(needs, self._ranked_by, one))
         if slow:
             return "all schemes with enough capacity are too slow"
         return "no scheme has enough capacity" if self._any_kind else "no scheme of this kind has enough capacity"
@@ -244,21 +242,13 @@ class Purchases:
             )
         # the disks receive the misses; the limits of response times are for all requests
         needs = plain.behind_cache(hits)
-        disks = self._disks
-        met, refused = found_of(
-            needs,
-            timing_of(needs.drive),
-            self.objective.most_busy,
-            self._families_of(needs.drive),
-            self.scheduler,
-            disks,
-        )
+        met, refused = self._found(needs, self._disks)
         every = [behind_cache(plain, needs, one, hits, cache.time) for one in self._allowed(met)]
         within = [one for one in every if meets(plain, one)]
         return needs, self._first(needs, within, bool(refused or every))
 
     def _assumptions(self) -> tuple[str, ...]:
-        objective, meaning = self._objective, MEASURES[self.by][1]
+        objective, meaning = self._ranked_by, MEASURES[self.by][1]
         lines = [
             f"The present array is {self.present.name} on {self._disks} x {self.needs.drive.name}. "
             "Each change is made alone.",
