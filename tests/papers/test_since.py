@@ -7,7 +7,9 @@ import xarray as xr
 from storagekit.papers import since
 from storagekit.papers.effort import Effort
 from storagekit.papers.since import draw
+from storagekit.papers.since.claims import BRICK_STREAMS, TENANTS
 from storagekit.papers.since.selection import BURSTS, CONDITIONS, OBJECTS, ON_DISKS, ON_SERVERS, stream
+from storagekit.papers.since.sharing import ACCESS, CASES, COORDINATED, TENANTS_CAPACITY
 from storagekit.reproduce.claims import load_claims, numbers
 from storagekit.reproduce.scorecard import score
 from storagekit.simulation import interval
@@ -54,10 +56,9 @@ def test_every_claim_has_a_finding():
         slower.p99.loc[{"policy": policy, **where}] = 51
         broken = {name for name, verdict in verdicts(since.tails_findings(slower)).items() if verdict == "broken"}
         assert broken == {claim}
+    simulated = {"since.shares", "since.tenants", "since.bricks"}
     ids = {row.id for row in [*found, *since.tails_findings(tails)]}
-    assert ids | {claim.id for claim in load_claims("since") if claim.exhibit == "since.shares"} == {
-        claim.id for claim in load_claims("since")
-    }
+    assert ids == {claim.id for claim in load_claims("since") if claim.exhibit not in simulated}
 
 
 def test_small_runs_keep_the_rates_of_mclock():
@@ -70,6 +71,37 @@ def test_small_runs_keep_the_rates_of_mclock():
     )
     swapped = data.assign_coords(queue=data["queue"].values[::-1])
     assert verdicts(since.shares_findings(swapped))["since.shares.reservation"] == "broken"
+
+
+def test_small_runs_keep_reservations_limits_and_credits():
+    data = since.tenants(Effort(seeds=2, requests=1200))
+    assert set(verdicts(since.tenants_findings(data)).values()) <= {"match", "holds"}
+    # tenants that are not active have no requests, and the active ones use the whole server
+    assert (data.stream_rate.sel(case="2 active", stream=TENANTS[2:]) == 0).all()
+    np.testing.assert_allclose(data.stream_rate.sum("stream"), TENANTS_CAPACITY, rtol=0.01)
+    # exact shares of weight 2 with five active tenants: a third of what the reservations leave
+    shares = data.stream_rate.sel(queue="mClock", case="5 active", stream=TENANTS[2:])
+    np.testing.assert_allclose(shares, (TENANTS_CAPACITY - 550) / 3, rtol=0.02)
+    for axis, swapped, broken in (
+        ("queue", ["mClock", "fair queue"], {"reservations", "limit", "limit_response", "credit"}),
+        ("stream", [TENANTS[0], TENANTS[2]], {"reservations", "limit", "limit_response"}),
+        ("case", ["3 active", "3 active, limit"], {"limit", "limit_response"}),
+        ("case", ["bursty", "bursty, credit"], {"credit"}),
+    ):
+        other = dict(zip(swapped, swapped[::-1], strict=True))
+        labels = [other.get(label, label) for label in data[axis].values.tolist()]
+        found = verdicts(since.tenants_findings(data.assign_coords({axis: labels})))
+        failed = {claim for claim, verdict in found.items() if verdict in ("broken", "miss")}
+        assert {f"since.tenants.{name}" for name in broken} <= failed
+
+
+def test_small_runs_keep_the_rates_of_dmclock_over_bricks():
+    data = since.bricks(Effort(seeds=2, requests=1200))
+    found = verdicts(since.bricks_findings(data))
+    assert set(found.values()) <= {"match", "holds"} and len(found) == 7
+    swapped = data.assign_coords(queue=data["queue"].values[::-1])
+    assert verdicts(since.bricks_findings(swapped))["since.bricks.each_brick"] == "broken"
+    assert verdicts(since.bricks_findings(swapped))["since.bricks.first[skewed]"] == "miss"
 
 
 def test_streams_of_requests_differ_only_where_the_condition_says():
@@ -109,3 +141,10 @@ def test_charts_show_the_numbers_of_the_claims():
     streams = ["weight 1, at least 250", "weight 2, at least 250", "weight 3, at most 1,000"]
     axes = {"queue": ["mClock", "fair queue"], "capacity": (875, 1200, 1800, 3000), "stream": streams}
     assert "1333.3" in str(draw.shares(interval(over("stream_rate", 500.0, **axes)), PAPER).to_dict())
+    axes = {"queue": ["mClock", "fair queue"], "case": list(CASES), "stream": TENANTS}
+    data = over("stream_rate", 500.0, **axes).merge(over("stream_response", 0.02, **axes))
+    assert "500 requests a second with mClock" in str(draw.tenants(interval(data)).to_dict()["title"])
+    axes = {"queue": list(COORDINATED), "access": list(ACCESS), "stream": list(BRICK_STREAMS.values())}
+    assert "501 requests/s with dmClock" in str(
+        draw.bricks(interval(over("stream_rate", 501.0, **axes)), PAPER).to_dict()["title"]
+    )

@@ -1,8 +1,8 @@
 """Protocols from later papers, on the same engine and with the same random requests as the five papers.
 
 `selection` compares policies that select a replica: with exact results for servers, and with one another on disks.
-`sharing` compares mClock with a fair queue, and `codes` counts the losses that codes tolerate. The function in `draw` that
-charts an exhibit has the name of the exhibit.
+`sharing` compares mClock with a fair queue, and dmClock with mClock at each brick. `codes` counts the losses that codes
+tolerate. The function in `draw` that charts an exhibit has the name of the exhibit.
 """
 
 from typing import TYPE_CHECKING
@@ -17,8 +17,12 @@ from storagekit.papers.since.selection import mean_fields as mean_fields
 from storagekit.papers.since.selection import mean_fields_findings as mean_fields_findings
 from storagekit.papers.since.selection import tails as tails
 from storagekit.papers.since.selection import tails_findings as tails_findings
+from storagekit.papers.since.sharing import bricks as bricks
+from storagekit.papers.since.sharing import bricks_findings as bricks_findings
 from storagekit.papers.since.sharing import shares as shares
 from storagekit.papers.since.sharing import shares_findings as shares_findings
+from storagekit.papers.since.sharing import tenants as tenants
+from storagekit.papers.since.sharing import tenants_findings as tenants_findings
 
 if TYPE_CHECKING:
     from storagekit.papers.since import draw as draw

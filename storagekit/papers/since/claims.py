@@ -12,6 +12,10 @@ FIELDS = ClaimTable(
 LATER = ("Two choices", "Memory", "Idle queues", "Hedged", "Tied", "C3 ranking")
 STREAMS = {"rd": "weight 1, at least 250", "oltp": "weight 2, at least 250", "dm": "weight 3, at most 1,000"}
 SHARES = ClaimTable("since.shares.{stream}[{capacity}]", stream=STREAMS, capacity=(875, 1200, 1800, 3000))
+# Tenants of a server, by number.
+TENANTS = [f"tenant {number}" for number in range(1, 6)]
+BRICK_STREAMS = {"first": "weight 1, at least 500", "second": "weight 2", "third": "weight 3, at most 600"}
+BRICKS = ClaimTable("since.bricks.{stream}[{access}]", stream=BRICK_STREAMS, access=("uniform", "skewed"))
 CODES = ClaimTable(
     "since.codes.{code}[{quantity}]",
     code={"azure": "12-2-2", "small": "6-2-2"},

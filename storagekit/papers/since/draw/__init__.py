@@ -4,4 +4,6 @@ from storagekit.papers.since.draw.codes import codes as codes
 from storagekit.papers.since.draw.selection import floors as floors
 from storagekit.papers.since.draw.selection import mean_fields as mean_fields
 from storagekit.papers.since.draw.selection import tails as tails
+from storagekit.papers.since.draw.sharing import bricks as bricks
 from storagekit.papers.since.draw.sharing import shares as shares
+from storagekit.papers.since.draw.sharing import tenants as tenants
