@@ -5,6 +5,7 @@ compares the later policies with D-SPTF and ARS, which use the service times of 
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from storagekit.dispatch import (
     ShortestQueue,
     ShortestQueueWithMemory,
 )
-from storagekit.drive import RateServer, load_drive
+from storagekit.drive import Drive, RateServer, load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.papers.effort import Effort, of_profile
@@ -63,6 +64,9 @@ ON_DISKS: dict[str, AbstractDispatch] = {
     "ARS": ARS(shared=True, clients=1),
     "Hashing": Hashing(),
 }
+# Policies that share a program. Every event of a program computes all its policies; D-SPTF has the most events, because its
+# messages take time.
+_PROGRAMS = (("D-SPTF",), ("C3 ranking", "ARS"), ("Two choices", "Memory", "Idle queues", "Hedged", "Tied", "Hashing"))
 # Speeds of the bricks under each condition.
 _ALIKE = (1.0,) * BRICKS
 CONDITIONS = {
@@ -108,7 +112,7 @@ def effort(profile: str, first_seed: int = 0) -> Effort:
 def _servers(dispatch: AbstractDispatch, load: float, servers: int, most: int) -> Scenario:
     """Return servers with exponential service. most: the largest number of servers of the scenarios of one program."""
     drive = RateServer(SECTORS / SERVICE, capacity=2**28)
-    system = System(drive, Replicas(servers), dispatch, FCFS(), slots=8 * most, drives=most)
+    system = System(drive, Replicas(servers), dispatch, FCFS(), slots=6 * most, drives=most)
     return Scenario(
         system, PoissonArrivals(RandomRequests(ExponentialSize(SECTORS * 512.0), 1.0), servers * load / SERVICE)
     )
@@ -200,6 +204,8 @@ class DiskReads(NamedTuple):
     sector: NDArray
 
 
+# policies and loads differ, but the requests of a condition do not
+@lru_cache(maxsize=64)
 def stream(condition: str, seed: int, count: int, capacity: int) -> DiskReads:
     """Return the requests of a run on disks.
 
@@ -234,8 +240,8 @@ def stream(condition: str, seed: int, count: int, capacity: int) -> DiskReads:
     return DiskReads(gap, random.permutation(blocks)[:OBJECTS][rank] * BLOCK)
 
 
-def _disks(policy: str, condition: str, load: float, run: int, requests: int) -> Scenario:
-    drive, speeds = load_drive("atlas10k"), CONDITIONS[condition]
+def _disks(drive: Drive, policy: str, condition: str, load: float, run: int, requests: int) -> Scenario:
+    speeds = CONDITIONS[condition]
     # a run that ends at a number of completions needs some more arrivals
     count = requests + 256
     requested = stream(condition, run, count, int(drive.capacity))
@@ -255,7 +261,8 @@ def _disks(policy: str, condition: str, load: float, run: int, requests: int) ->
     gap: Any = np.append(requested.gap[:-1], np.inf).astype(np.float32)
     arrivals = RecordedArrivals(Requests(**columns), gap, scale=load * sum(speeds) / DISK_SERVICE)
     slow = FaultSchedule(*(Slowdown(brick, speed) for brick, speed in enumerate(speeds)))
-    dispatch = DispatchSwitch(tuple(ON_DISKS.values()), list(ON_DISKS).index(policy))
+    names = next(names for names in _PROGRAMS if policy in names)
+    dispatch = DispatchSwitch(tuple(ON_DISKS[name] for name in names), names.index(policy))
     return Scenario(System(drive, Replicas(BRICKS), dispatch, SATF(), faults=slow, slots=64), arrivals)
 
 
@@ -292,9 +299,10 @@ def tails(
     """
     runs = effort.seed_list
     axes = {"policy": policy, "condition": condition, "load": load, "run": runs}
+    drive = load_drive("atlas10k")
 
     def build(policy: str, condition: str, load: float, run: int) -> Scenario:
-        return _disks(policy, condition, load, run, effort.requests)
+        return _disks(drive, policy, condition, load, run, effort.requests)
 
     length = {"requests": effort.requests, "warm_up": effort.requests // 5}
     data = sweep(build, axes, seeds=[effort.first_seed], allow_blocked=True, **length)
