@@ -66,7 +66,13 @@ DISPATCHERS = (
 # any copy may replace another
 OF_COPIES = (*DISPATCHERS, Hedged(2e-3))
 # one of each kind: all parts, needed parts, a choice by figures, parts that are withdrawn late, a choice ahead of time
-KINDS = (Broadcast(), Hashing(), ARS(window=0.1, patience=15e-3, extra=2), Redundant(3, finishing=True), Preselection(1e-3))
+KINDS = (
+    Broadcast(),
+    Hashing(),
+    ARS(window=0.1, patience=15e-3, extra=2),
+    Redundant(3, finishing=True),
+    Preselection(1e-3),
+)
 WRITES = (Immediate(), FirstCopy(), AllCopies())
 # the writes that are left for later stay bounded
 APART = (Committed(buffer=8192.0, most=24), Claimed())
@@ -130,8 +136,8 @@ def most_extra(placement, write) -> int:
 
 
 def outcomes(placement, write, dispatchers, log, *schedules):
-    """Run every one of the dispatchers under every schedule of faults in one batch. Returns the reports of the events `[event, run]`, and
-    sums by run."""
+    """Run every one of the dispatchers under every schedule of faults in one batch. Returns the reports of the events
+    `[event, run]`, and sums by run."""
     runs = [
         Scenario(
             System(
