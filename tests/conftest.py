@@ -7,6 +7,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -32,11 +33,11 @@ from storagekit.core.devices import compiler_options
 from storagekit.core.garbage import collect_rarely
 from storagekit.engine import AbstractLog, Record, Scenario, batch
 from storagekit.engine import run as engine_run
-from storagekit.engine.run import Run, begin, chunk, compiled
-from storagekit.engine.state import start
+from storagekit.engine.run import Run, Static, chunk, compiled
+from storagekit.engine.state import phases, random_phases, start
 from storagekit.simulation import STANDARD
 from storagekit.simulation.measures import sums_of
-from storagekit.workload import RecordedArrivals, Requests
+from storagekit.workload import AbstractArrivals, RecordedArrivals, Requests
 
 # NumPy's broadcasting must not hide a wrong number of axes
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -56,6 +57,8 @@ with pytest.MonkeyPatch.context() as patch:
 # the event loop as users compile it
 NEWER_EMITTERS = {"xla_cpu_use_fusion_emitters": True} if OLDER_EMITTERS else {}
 LOOP = compiled(engine_run._advance.__wrapped__, compiler_options=compiler_options() | NEWER_EMITTERS)
+# requests of a trace in `unfold`, or a multiple
+TRACE = 32
 # bytes
 MOST_KEPT = 4 * 2**30
 
@@ -143,21 +146,40 @@ def narrow(leaf):
     return jnp.asarray(array.astype({"f": np.float32, "i": np.int32}.get(array.dtype.kind, array.dtype)))
 
 
+@partial(jax.jit, static_argnums=(1,))
+def first_chunk(numbers, static: Static, phase, key):
+    scenario = eqx.combine(numbers, static.value)
+    run = Run(start(scenario, phase, key), jnp.zeros(1, jnp.int32), key)
+    return chunk(scenario, run, Record(sums_of(STANDARD), EventLog()))[1]
+
+
+def padded(arrivals: AbstractArrivals) -> AbstractArrivals:
+    """A trace in which the last request, which no other follows, is repeated: traces of similar lengths are one program."""
+    if not isinstance(arrivals, RecordedArrivals):
+        return arrivals
+    more = -len(arrivals.gap) % TRACE
+    return eqx.tree_at(
+        lambda one: (one.requests, one.gap),
+        arrivals,
+        jax.tree.map(lambda column: np.pad(column, (0, more), mode="edge"), (arrivals.requests, arrivals.gap)),
+    )
+
+
 @pytest.fixture(scope="session")
 def unfold() -> Callable:
-    """The first chunk of a single run, event by event: `(sums, reports)`, with the platters initially at `phase`
-    turns."""
+    """The first chunk of a single run, event by event: `(sums, reports)`, with the platters initially at `phase` turns.
+
+    Scenarios that differ only in numbers are one compiled program.
+    """
 
     def unfold(scenario: Scenario, phase=None):
+        scenario = eqx.tree_at(lambda one: one.arrivals, scenario, padded(scenario.arrivals))
         numbers, rest = eqx.partition(scenario, eqx.is_array_like)
-        scenario = eqx.combine(jax.tree.map(narrow, numbers), rest)
         key = jnp.zeros(2, jnp.uint32)
-        run = begin(scenario, key)
-        if phase is not None:
-            run = Run(start(scenario, jnp.asarray(phase, jnp.float32), key), run.first, key)
-        record = Record(sums_of(STANDARD), EventLog())
-        _, results = jax.jit(lambda run: chunk(scenario, run, record))(run)
-        tally, reports = jax.tree.map(np.asarray, results)
+        if phase is None:
+            phase = phases(random_phases(key, scenario.system.drives), scenario.system)
+        phase = jnp.asarray(phase, jnp.float32)
+        tally, reports = jax.tree.map(np.asarray, first_chunk(jax.tree.map(narrow, numbers), Static(rest), phase, key))
         return SimpleNamespace(**tally), reports
 
     return unfold

@@ -40,7 +40,7 @@ SLOTS = {
     ("all", 0.67): 16,
 }
 SCHEMES = {"dsptf": central(), "hashing": Hashing()}
-QUICK = {"requests": 6000, "seeds": 8}
+QUICK = {"requests": 6000, "seeds": 4}
 
 
 @cache
@@ -92,13 +92,13 @@ def assert_agree(scalar, scheme, interpretation, read_share, replicas, latency=0
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("interpretation", slow_but({"at once"}, INTERPRETATIONS))
+@pytest.mark.parametrize("interpretation", slow_but({"first"}, INTERPRETATIONS))
 def test_mostly_reads(scalar, scheme, interpretation):
     assert_agree(scalar, scheme, interpretation, 0.9, (8,))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("interpretation", slow_but({"all"}, ["first", "receiving", "all"]))
+@pytest.mark.parametrize("interpretation", slow_but({"receiving"}, ["first", "receiving", "all"]))
 def test_two_thirds_reads(scalar, scheme, interpretation):
     assert_agree(scalar, scheme, interpretation, 0.67, (2, 3, 8))
 
@@ -153,7 +153,7 @@ WITNESS_GAINS = {
 WITHIN = 0.02
 
 
-@pytest.mark.parametrize("interpretation", slow_but({"at once", "first"}, INTERPRETATIONS))
+@pytest.mark.parametrize("interpretation", slow_but({"first"}, INTERPRETATIONS))
 def test_the_witness_of_the_design(interpretation):
     dsptf, hashing = (engine(scheme, interpretation, 0.9, (8,)) for scheme in SCHEMES)
     found = (dsptf[0][0], dsptf[1][0] * 1e3, hashing[0][0], hashing[1][0] * 1e3)

@@ -25,9 +25,9 @@ def test_rates_by_stream_and_brick(control, fair_control, weights):
     scenario = shared_bricks(THREADS, weights=weights)
     routed = fair_control.sharing(scenario, sizes=SMALL, read_share=READ_SHARE)
     drive = control.layout(load_drive(DRIVE))
-    runs = [fair_control.fair_bricks(drive, routed, seed, SECONDS, WARM_UP) for seed in range(1, 65)]
+    runs = [fair_control.fair_bricks(drive, routed, seed, SECONDS, WARM_UP) for seed in range(1, 33)]
     theirs = np.array([run.sectors * SECTOR / run.elapsed for run in runs])
-    data = windows(lambda: scenario, {}, seconds=SECONDS, window=WARM_UP, seeds=range(24))
+    data = windows(lambda: scenario, {}, seconds=SECONDS, window=WARM_UP, seeds=range(12))
     ours = data.service.isel(window=slice(1, None)).mean("window").transpose("seed", "stream", "brick").values
     spread = np.sqrt(theirs.var(axis=0, ddof=1) / len(theirs) + ours.var(axis=0, ddof=1) / len(ours))
     apart = np.abs(ours.mean(axis=0) - theirs.mean(axis=0))

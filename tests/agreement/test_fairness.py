@@ -57,7 +57,7 @@ FLOORS = [(1, 6, 4, 0.05), (2, 12, 6, 0.15), (7, 8, 4, 0.05)]
 LARGE = [(3, 16, 12), (4, 32, 16), (5, 64, 32)]
 
 
-@pytest.mark.parametrize(("seed", "streams", "bricks"), slow_but([SMALL[0], SMALL[2]], SMALL))
+@pytest.mark.parametrize(("seed", "streams", "bricks"), slow_but(SMALL[:1], SMALL))
 def test_total_shares_are_max_min_fair(seed, streams, bricks):
     system = random_system(seed, streams, bricks)
     assert error(system, ENOUGH, total(system)) < NEAR
@@ -70,7 +70,7 @@ def test_total_shares_of_large_systems_are_max_min_fair(seed, streams, bricks):
     assert error(system, MANY, total(system)) < NEAR
 
 
-@pytest.mark.parametrize(("seed", "streams", "bricks", "floors"), slow_but(FLOORS[1:2], FLOORS))
+@pytest.mark.parametrize(("seed", "streams", "bricks", "floors"), slow_but(FLOORS[:1], FLOORS))
 def test_capped_delays_give_the_rates_of_the_equations(seed, streams, bricks, floors):
     """Some streams have a minimum of a tenth or half of their weight's share, some have none.
 
@@ -85,6 +85,7 @@ def test_capped_delays_give_the_rates_of_the_equations(seed, streams, bricks, fl
     assert floors < error(system, ENOUGH, total(system, system.minimum)) > found * (1 - 1e-6)
 
 
+@pytest.mark.slow
 def test_the_longer_the_run_the_nearer():
     """Twelve streams at six bricks, with runs of 1, 4 and 16 times the length."""
     system = random_system(2, 12, 6)

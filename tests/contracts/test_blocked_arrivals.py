@@ -26,6 +26,7 @@ DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 MIXED = RandomRequests(FixedSize(4096), 0.7)
 FLOOD = PoissonArrivals(MIXED, 1000.0)
 SLOTS, WANTED = 8, 600
+MIRRORS = SRMirror(1, 1, 3)
 DISPATCHERS = (Hashing(), DSPTF(1e-3), LARD(2.0, 4.0), NearestIdle(), DSPTF(1e-3, delivery=Lossy(0.1)))
 
 
@@ -92,7 +93,7 @@ def test_time_goes_forward_around_stops(completion):
         assert set(range(WANTED // 2)) <= set(numbers.tolist())  # no request is lost
 
 
-@pytest.mark.parametrize("placement", [Replicas(3), SRMirror(1, 1, 3)], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("placement", slow_but([MIRRORS], [Replicas(3), MIRRORS]), ids=lambda one: type(one).__name__)
 def test_lost_claims_and_delayed_writes_leave_no_slot_occupied(placement):
     """A read that waits at a drive with stale data occupies its slot forever, if the drive there never learns that it
     was served.

@@ -55,7 +55,9 @@ def assert_completed_once(outcome, requests=400):
     assert int(outcome.tally["admitted"].sum()) - len(number) <= 32
 
 
-@settings(max_examples=60, derandomize=True)
+# the open loop below is the hard case
+@pytest.mark.slow
+@settings(max_examples=30, derandomize=True)
 @given(**settings_of_a_run, outstanding=st.integers(1, 32))
 def test_there_are_no_extra_services_in_a_closed_loop(read_share, replicas, latency, outstanding, seed):
     arrivals = ClosedLoop(RandomRequests(ExponentialSize(4096), read_share), outstanding)
@@ -64,7 +66,7 @@ def test_there_are_no_extra_services_in_a_closed_loop(read_share, replicas, late
     assert_completed_once(outcome)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(**settings_of_a_run, rate=st.floats(5, 1000))
 def test_there_are_no_extra_services_in_an_open_loop(read_share, replicas, latency, rate, seed):
     """Idle bricks claim the same read at the last instant. This is the hard case."""
@@ -74,7 +76,7 @@ def test_there_are_no_extra_services_in_an_open_loop(read_share, replicas, laten
     assert_completed_once(outcome)
 
 
-@settings(max_examples=30, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(**settings_of_a_run, slack=st.floats(1, 4), rate=st.floats(5, 1000))
 def test_a_bound_above_the_latency_avoids_extra_services(read_share, replicas, latency, slack, rate, seed):
     arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), read_share), rate)
@@ -83,7 +85,7 @@ def test_a_bound_above_the_latency_avoids_extra_services(read_share, replicas, l
     assert_completed_once(outcome)
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(
     **settings_of_a_run,
     kept=st.floats(0, 1),
@@ -106,8 +108,8 @@ def test_a_large_batch_has_no_extra_services():
         arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), 0.8), rate)
         return Scenario(system(8, DSPTF(latency, waits=1), slots=32), arrivals)
 
-    axes = {"latency": [0.0, 50e-6, 123.4e-6, 1 * MS, 3 * MS], "rate": [20.0, 100.0, 250.0]}
-    data = sweep(scenario_of, axes, requests=5000, seeds=2, allow_blocked=True)
+    axes = {"latency": [0.0, 123.4e-6, 1 * MS], "rate": [20.0, 250.0]}
+    data = sweep(scenario_of, axes, requests=2000, seeds=1, allow_blocked=True)
     assert float(data.extra_services.max()) == 0
     # idle bricks do compete, so the test is not empty
     assert float(data.further_claims.sel(rate=20.0, latency=1 * MS).min()) > 1
@@ -147,7 +149,7 @@ def test_the_share_of_reads_that_two_idle_bricks_serve_twice(latency):
         bricks = System(spindle, Replicas(2), DSPTF(latency, waits=waits), SATF(), drives=2, slots=4)
         return Scenario(bricks, arrivals)
 
-    data = sweep(scenario_of, {"waits": [0, 1]}, requests=200, seeds=256).extra_services
+    data = sweep(scenario_of, {"waits": [0, 1]}, requests=50, seeds=256).extra_services
     assert float(data.sel(waits=1).max()) == 0
     found = data.sel(waits=0).values
     assert found.mean() == pytest.approx((2 * latency / (6 * MS)) ** 2 / 2, abs=4 * found.std(ddof=1) / np.sqrt(256))
@@ -167,6 +169,6 @@ def test_a_short_latency_is_nearly_the_ideal():
         arrivals = ClosedLoop(RandomRequests(ExponentialSize(4096), 0.9), 16)
         return Scenario(system(8, DSPTF(latency)), arrivals)
 
-    data = sweep(loop, {"latency": [0.0, 10e-6]}, requests=3000, seeds=8).throughput
+    data = sweep(loop, {"latency": [0.0, 10e-6]}, requests=1000, seeds=4).throughput
     ratio = (data.sel(latency=10e-6) / data.sel(latency=0.0)).values
-    assert ratio.mean() == pytest.approx(1, abs=0.005 + 4 * ratio.std(ddof=1) / np.sqrt(8))
+    assert ratio.mean() == pytest.approx(1, abs=0.005 + 4 * ratio.std(ddof=1) / np.sqrt(4))

@@ -65,6 +65,14 @@ DISPATCHERS = (
 )
 # any copy may replace another
 OF_COPIES = (*DISPATCHERS, Hedged(2e-3))
+# one of each kind: all parts, needed parts, a choice by figures, parts that are withdrawn late, a choice ahead of time
+KINDS = (
+    Broadcast(),
+    Hashing(),
+    ARS(window=0.1, patience=15e-3, extra=2),
+    Redundant(3, finishing=True),
+    Preselection(1e-3),
+)
 WRITES = (Immediate(), FirstCopy(), AllCopies())
 # the writes that are left for later stay bounded
 APART = (Committed(buffer=8192.0, most=24), Claimed())
@@ -95,21 +103,29 @@ LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 
 
-# by default, the rules that differ most; with -m slow the others
+# By default the layouts and writes that differ most: all dispatchers with fragments, with outages and without, and one
+# dispatcher of each kind with a parity, with volumes, after a loss, and with writes that are left for later.
+CODED, OTHERS = Coded(2, 3), ((PARITY[0], WRITES[0]), (WHOLE[6], WRITES[2]), (AFTER_LOSS[0], WRITES[1]))
 CASES = [
-    pytest.param(layout, write, marks=[] if number % 5 == 1 else pytest.mark.slow)
-    for number, (layout, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
+    *(pytest.param(*case, KINDS) for case in (*OTHERS, (CODED, APART[1]))),
+    pytest.param(CODED, WRITES[1], DISPATCHERS),
 ] + [
-    pytest.param(layout, write, marks=[] if number == 1 else pytest.mark.slow)
-    for number, (layout, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
+    pytest.param(layout, write, DISPATCHERS, marks=pytest.mark.slow)
+    for layout, write in (
+        *product((*SPARING[:1], *WHOLE), WRITES),
+        *product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART),
+    )
+    if (layout, write) != (CODED, WRITES[1])
 ]
 STOPPING = [
-    pytest.param(layout, write, marks=[] if number in (1, 10) else pytest.mark.slow)
+    pytest.param(layout, write, marks=[] if number == 10 else pytest.mark.slow)
     for number, (layout, write) in enumerate(product(SPARING, WRITES))
 ]
 
 
 def name_of(component) -> str:
+    if isinstance(component, tuple):
+        return f"{len(component)} dispatchers"
     return type(component).__name__ + "".join(f" {value}" for value in vars(component).values())
 
 
@@ -119,10 +135,9 @@ def most_extra(placement, write) -> int:
     return rows * int(placement.fragments) + DRIVES
 
 
-def outcomes(placement, write, log, *schedules):
-    """Run every dispatcher under every schedule of faults in one batch. Returns the reports of the events `[event, run]`, and
-    sums by run."""
-    dispatchers = OF_COPIES if placement.is_replicated else DISPATCHERS
+def outcomes(placement, write, dispatchers, log, *schedules):
+    """Run every one of the dispatchers under every schedule of faults in one batch. Returns the reports of the events
+    `[event, run]`, and sums by run."""
     runs = [
         Scenario(
             System(
@@ -153,10 +168,10 @@ def assert_completed_once(reports, run: int):
     return happened
 
 
-@pytest.mark.parametrize(("placement", "write"), CASES, ids=name_of)
-def test_no_request_is_lost_or_completes_twice(event_log, placement, write):
-    outcome = outcomes(placement, write, event_log, FaultSchedule())
-    for run, dispatch in enumerate(DISPATCHERS):
+@pytest.mark.parametrize(("placement", "write", "dispatchers"), CASES, ids=name_of)
+def test_no_request_is_lost_or_completes_twice(event_log, placement, write, dispatchers):
+    outcome = outcomes(placement, write, dispatchers, event_log, FaultSchedule())
+    for run, dispatch in enumerate(dispatchers):
         reports = outcome.log
         happened = assert_completed_once(reports, run)
         # a read takes the accesses that it needs, plus those in progress when it completes; a claimed write too
@@ -183,7 +198,8 @@ def test_any_one_brick_may_stop(event_log, placement, write):
     loses a request runs dry."""
     slowdowns = [(0, 0, 60), (1, 100, 250), (2, 150, 151), (0, 200, NEVER)]
     schedules = [FaultSchedule(outage(*slowdown), timeout=0.02) for slowdown in slowdowns]
-    outcome = outcomes(placement, write, event_log, *schedules)
+    dispatchers = OF_COPIES if placement.is_replicated else DISPATCHERS
+    outcome = outcomes(placement, write, dispatchers, event_log, *schedules)
     for run in range(outcome.log.number.shape[1]):
         assert_completed_once(outcome.log, run)
     assert outcome.tally["resent"].sum() > 0

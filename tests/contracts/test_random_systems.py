@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import random_systems
+from helpers import slow_but
 from random_systems import (
     MAKERS,
     RUNS,
@@ -31,6 +32,8 @@ from storagekit.workload import ClosedLoop
 
 # accepted structures that together use most components, as `test_few_structures_use_many_components` checks
 FEW = [0, 14, 23, 24, 35, 110, 119, 339]
+# by default: a parity, memories of the bricks, rotational replicas, and fragments with late writes
+FEWER = [0, 14, 24, 110]
 MANY = 60
 # threads due at the instant of a choice, with bricks that stop: each once waited for the other
 ONE_INSTANT = 121
@@ -50,7 +53,7 @@ def test_few_structures_use_many_components():
     assert len(drawn) > 0.7 * len(set().union(*MAKERS.values()))
 
 
-@pytest.mark.parametrize("structure", [*FEW, ONE_INSTANT])
+@pytest.mark.parametrize("structure", slow_but([*FEWER, ONE_INSTANT], [*FEW, ONE_INSTANT]))
 def test_few_random_systems_are_correct(structure):
     assert faults(structure, alone=structure == FEW[0]) == []
 
@@ -66,13 +69,13 @@ def test_many_random_systems_are_correct(structure):
 
 def test_components_that_do_not_fit_together_are_rejected_in_one_line():
     refused = 0
-    for structure in range(300):
+    for structure in range(100):
         try:
             scenario(structure, 0)
         except InputError as fault:
             refused += 1
             assert "\n" not in str(fault) and len(str(fault)) < 250
-    assert 30 < refused < 250
+    assert 10 < refused < 90
 
 
 def corrupted(ran: Ran, **changes) -> Ran:

@@ -14,7 +14,6 @@ from storagekit.faults import Failures
 from storagekit.plan import (
     RLOOK,
     Change,
-    Check,
     DriveFigures,
     Layout,
     LayoutAnswer,
@@ -105,15 +104,10 @@ def change() -> Change:
     return bought().ranking[0]
 
 
-@cache
-def simulated() -> Check:
-    return kept().check(schemes=1, seeds=2, requests=100)
-
-
 RUN = {"seeds": 2, "requests": 100}
 ANSWERS = {
     "plan.LayoutAnswer.check": ValidCall(
-        lambda: {"candidates": 1, **RUN}, through=method_of(layouts, "check"), optional=("requests",)
+        lambda: {"candidates": 1, **RUN}, through=method_of(layouts, "check"), optional=("requests",), simulates=True
     ),
     "plan.SchemesAnswer.after_failure": ValidCall(
         lambda: {"rebuild_rate": 1e6, "chunk": 1e5},
@@ -122,10 +116,10 @@ ANSWERS = {
     ),
     "plan.SchemesAnswer.growth": ValidCall(lambda: {"data": 0.3, "load": 0.2}, through=method_of(kept, "growth")),
     "plan.SchemesAnswer.chart": ValidCall(
-        lambda: {"check": simulated()}, through=method_of(kept, "chart"), optional=("check",)
+        lambda: {"check": None}, through=method_of(kept, "chart"), optional=("check",)
     ),
     "plan.SchemesAnswer.check": ValidCall(
-        lambda: {"schemes": 1, **RUN}, through=method_of(kept, "check"), optional=("requests",)
+        lambda: {"schemes": 1, **RUN}, through=method_of(kept, "check"), optional=("requests",), simulates=True
     ),
     "plan.SchemesAnswer.durability": ValidCall(
         lambda: {
@@ -167,8 +161,11 @@ ANSWERS = {
         lambda: {"seconds": 1.0, "seeds": 2, "threads": 4, "depth": 1, "within": 0.05},
         through=method_of(shared, "check"),
         optional=("seconds",),
+        simulates=True,
     ),
-    "plan.SizeAnswer.check": ValidCall(lambda: RUN, through=method_of(sized, "check"), optional=("requests",)),
+    "plan.SizeAnswer.check": ValidCall(
+        lambda: RUN, through=method_of(sized, "check"), optional=("requests",), simulates=True
+    ),
 }
 VALID_CALLS = {
     **ANSWERS,
@@ -254,6 +251,7 @@ VALID_CALLS = {
             "cases": ["latency"],
         },
         through=compared,
+        simulates=True,
     ),
     "plan.price_ratio": ValidCall(
         lambda: {"memory_price": 300.0, "memory_size": 256e6, "disk_price": 400.0, "disk_size": 18e9}

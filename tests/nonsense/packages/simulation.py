@@ -100,7 +100,8 @@ VALID_CALLS = {
             "requests": 50,
             "scale": 1.0,
             "measures": (),
-        }
+        },
+        simulates=True,
     ),
     "simulation.Measure": ValidCall(
         lambda: {"name": "missed", "unit": "1", "meaning": "late", "needs": [SUM], "of": lambda late: late}
@@ -121,6 +122,7 @@ VALID_CALLS = {
             "measures": [],
         },
         read_off(simulation.history),
+        simulates=True,
     ),
     "simulation.interval": ValidCall(
         lambda: {"data": measured().to_dataset(name="x"), "dim": "seed", "level": 0.95}, read_off(simulation.interval)
@@ -129,6 +131,7 @@ VALID_CALLS = {
     "simulation.logs": ValidCall(
         lambda: {"scenarios": [streams(2)], "seeds": [0], "seconds": 0.5, "backlog": False},
         through=lambda **given: list(simulation.logs(**given)),
+        simulates=True,
     ),
     "simulation.ratio": ValidCall(
         lambda: {"numerator": measured(), "denominator": measured() * 2, "dim": "seed", "level": 0.95},
@@ -144,7 +147,8 @@ VALID_CALLS = {
             "data": 1e8,
             "requests": 20,
             "seed": 0,
-        }
+        },
+        simulates=True,
     ),
     "simulation.rebuild_scenario": ValidCall(
         lambda: {
@@ -155,14 +159,18 @@ VALID_CALLS = {
             "chunk": 65536.0,
             "requests": 20,
             "seed": 0,
-        }
+        },
+        simulates=True,
     ),
     "simulation.replay": ValidCall(
         lambda: {"trace": small_trace(), "system": system(), "scale": 1.0, "seed": 0, "measures": []},
         read_off(simulation.replay, "throughput"),
+        simulates=True,
     ),
     "simulation.replicate": ValidCall(
-        lambda: {"scenario": scenario(), "seeds": 2, **RUN}, read_off(simulation.replicate, "throughput")
+        lambda: {"scenario": scenario(), "seeds": 2, **RUN},
+        read_off(simulation.replicate, "throughput"),
+        simulates=True,
     ),
     "simulation.run": ValidCall(
         lambda: {
@@ -172,7 +180,8 @@ VALID_CALLS = {
             "record": engine.Record(),
             "title": "",
             "by": "completed",
-        }
+        },
+        simulates=True,
     ),
     "simulation.data_loss": ValidCall(
         lambda: {
@@ -184,6 +193,7 @@ VALID_CALLS = {
             "level": 0.9,
         },
         read_off(simulation.data_loss, "loss_probability"),
+        simulates=True,
     ),
     "simulation.splitting": ValidCall(
         lambda: {
@@ -205,6 +215,7 @@ VALID_CALLS = {
     "simulation.sweep": ValidCall(
         lambda: {"build": built, "axes": {"depth": [2, 4]}, "seeds": 2, "slots": [16], **RUN},
         read_off(simulation.sweep, "throughput"),
+        simulates=True,
     ),
     "simulation.windows": ValidCall(
         lambda: {
@@ -217,6 +228,7 @@ VALID_CALLS = {
             "title": "",
         },
         read_off(simulation.windows),
+        simulates=True,
     ),
 }
 ANSWER = "a result of a run"
