@@ -167,7 +167,6 @@ def test_points_that_the_function_rejects_are_not_feasible():
     assert not few.converged and "raise steps" in str(few)
 
 
-@pytest.mark.optimized
 def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
     """99% of the requests of M/M/1 complete within ln(100) / (1 / S - rate)."""
     limit = 70 * MS
@@ -184,8 +183,8 @@ def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
         objective="request_rate",
         maximize=True,
         constraints={"p99": (None, limit)},
-        starts=4,
-        steps=12,
+        starts=2,
+        steps=8,
         requests=4000,
         warm_up=500,
     )

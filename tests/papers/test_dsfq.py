@@ -12,8 +12,6 @@ from storagekit.papers.dsfq.sharing import B, _first_below, _last_below
 from storagekit.papers.effort import Effort
 from storagekit.reproduce.claims import load_claims
 
-pytestmark = pytest.mark.optimized
-
 SMALL = dsfq.ShareEffort(seeds=3, seconds=8.0)
 CLAIMS = {claim.id: claim for claim in load_claims("dsfq")}
 

@@ -17,8 +17,6 @@ from storagekit.papers.dsfq.settings import BRICKS, MOST_THREADS, NAMES, STREAMS
 from storagekit.papers.dsfq.virtual import many_coordinators
 from storagekit.papers.dsfq.watching import Sent
 
-pytestmark = pytest.mark.optimized
-
 SMALL = SearchEffort(settings=64, rounds=1, children=25, parents=4)
 
 

@@ -37,8 +37,6 @@ from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.reuse import hit_rates
 from storagekit.write import ReceivingBrick
 
-pytestmark = pytest.mark.optimized
-
 TINY = TraceEffort(seeds=2, requests=2**12, requests_on_32_bricks=2**12)
 TRACES = ("sap", "cello2002", "websearch", "financial")
 
