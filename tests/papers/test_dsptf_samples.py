@@ -29,6 +29,8 @@ from storagekit.placement import Declustered
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.trace import read
 
+pytestmark = pytest.mark.optimized
+
 # tick of the clock of the SPC traces, s
 TICK = 6.5536e-3
 TINY = TraceEffort(seeds=1, requests=2**12, requests_on_32_bricks=2**12)

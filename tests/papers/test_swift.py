@@ -30,6 +30,8 @@ from storagekit.papers.swift.gigabit_system import (
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
 
+pytestmark = pytest.mark.optimized
+
 TINY = StreamEffort(seeds=3, requests=400)
 LOADS = (0.02, 0.3, 0.5, 0.8)
 
