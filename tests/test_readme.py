@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+# long runs, compiled as users compile them
+pytestmark = pytest.mark.optimized
 README = Path(__file__).parents[1] / "README.md"
 
 

@@ -45,10 +45,11 @@ def near(row, exact: float, most: float, also: float = 0.0) -> bool:
     return abs(mean - exact) <= (high - low) + also and (high - low) / 2 <= most
 
 
+@pytest.mark.optimized
 def test_an_open_queue_has_the_elasticities_of_the_formula():
     at = {"rate": 50.0, "service": SERVICE}
     found = sk.sensitivity(
-        open_queue, at, measures=["response", "p99", "throughput"], step=STEP, requests=8000, warm_up=1000
+        open_queue, at, measures=["response", "p99", "throughput"], step=STEP, requests=4000, warm_up=500
     )
     for name in at:
         exact = arc(lambda value, name=name: response_mm1(**{**at, name: value}), at[name])
@@ -66,6 +67,7 @@ def test_an_open_queue_has_the_elasticities_of_the_formula():
     assert errors[0] >= 0.99 * abs(errors[1] - errors[2]) and errors[0] <= 1.01 * (errors[1] + errors[2])
 
 
+@pytest.mark.optimized
 def test_a_closed_network_has_the_elasticities_of_mean_value_analysis():
     """Two exponential servers with equal visits and n requests: the throughput is n / (n + 1) of both rates together."""
 

@@ -29,6 +29,8 @@ from storagekit.plan import Layout
 from storagekit.reproduce.claims import load_claims
 from storagekit.workload.trace import request_trace
 
+pytestmark = pytest.mark.optimized
+
 TINY = replace(effort("quick"), windows=1, requests=150, rate_requests=300, seeds=2, loop_requests=300)
 
 

@@ -76,7 +76,7 @@ def test_failures_as_fast_as_repairs():
     rack = Domain("rack", 2, Failures(0.5, "rate"))
     repair = Repair(1500 * HOUR, 1, detection=300 * HOUR, spares=1, refill=700 * HOUR)
     model = ReliabilityModel(Redundancy(4, 4), Failures(2.0, "rate", acceleration=1.5), repair, (rack,))
-    found = data_loss(model, years=0.3, trials=2**16, seed=6)
+    found = data_loss(model, years=0.3, trials=2**17, seed=6)
     exact = chain_of(model).loss_probability(0.3 * model.failures.year)
     assert 0.05 < exact < 0.95
     assert abs(deviation(found.loss_probability, exact)) < MOST
