@@ -10,6 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
+from helpers import slow_but
 
 import storagekit as sk
 
@@ -21,6 +22,11 @@ EXAMPLES = sorted(
     for path in Path(sk.__file__).parent.rglob("*.py")
     if re.search(r"^ *>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
 )
+# their systems are simulated in the tests of these modules, and shorter examples of other modules run by default
+LONG = {
+    f"storagekit.simulation.{name}"
+    for name in ("compare", "experiment", "mixing", "data_loss", "rebuilding", "splitting")
+}
 PACKAGES = [name for name in sk.__all__ if inspect.ismodule(getattr(sk, name))]
 
 
@@ -48,7 +54,7 @@ def test_every_name_has_an_example(name):
     assert found and found[0].examples, f"sk.{name} shows no example"
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", slow_but(set(EXAMPLES) - LONG, EXAMPLES))
 def test_every_example_is_correct(name):
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)

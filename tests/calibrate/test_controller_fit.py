@@ -14,8 +14,6 @@ from storagekit.drive import load_controller, load_drive
 from storagekit.drive.controller import controller, controller_facts
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
-pytestmark = pytest.mark.optimized
-
 DRIVE = load_drive("cheetah9lp")
 
 
@@ -42,8 +40,8 @@ def test_the_controller_of_a_simulated_drive_is_recovered():
     overheads = start.overheads._replace(read_hit_after_read=0.6 * MS, read_miss_after_read=0.2 * MS)
     overheads = overheads._replace(write_hit_after_read=0.9 * MS)
     true = start._replace(overheads=overheads, bus=start.bus._replace(read=0.15 * MS, write=0.12 * MS))
-    trace = stream(1000)
-    noise = np.random.default_rng(1).normal(0, 0.02 * MS, 1000)
+    trace = stream(400)
+    noise = np.random.default_rng(1).normal(0, 0.02 * MS, 400)
     service = np.maximum(buffered_service(trace, DRIVE, true)[:, 0] + noise, 1e-6)
     found = fit_controller(measured(trace, service), DRIVE, start)
     table = found.table.set_index(parameter="parameter")

@@ -182,7 +182,7 @@ def test_logs_without_information_are_rejected():
     assert_refused(lambda: fit_drive(replace(log, devices=("a", "b")), START), "2 devices; select one")
 
 
-@pytest.mark.parametrize("wrong", [0.8, 1.2])
+@pytest.mark.parametrize("wrong", [0.8, pytest.param(1.2, marks=pytest.mark.slow)])
 def test_a_real_drive(wrong):
     """The Atlas 10K's stream, from a curve a fifth too fast or too slow. Completions have no common phase, so only the
     seeks of reads are determined, and the other figures are reported as not identified.

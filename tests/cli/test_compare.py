@@ -27,6 +27,7 @@ def test_schemes_by_name_in_a_table_files_and_json(tmp_path):
     assert files[0].read_text().count("\n") == 4 and files[1].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_an_sr_mirror_beside_bricks_on_neighbours():
     result = run("--schemes", "2x1x2,hashing", "--drives", "4", "--copies", "2", "--requests", "300")
     assert result.exception is None, result.exception

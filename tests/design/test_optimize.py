@@ -184,8 +184,8 @@ def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
         objective="request_rate",
         maximize=True,
         constraints={"p99": (None, limit)},
-        starts=4,
-        steps=12,
+        starts=2,
+        steps=8,
         requests=4000,
         warm_up=500,
     )

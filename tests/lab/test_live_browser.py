@@ -47,7 +47,7 @@ def changed(tab, drag, text_selector: str, chart: str) -> float:
 
 # One page is enough to check that kernel, widgets and charts work together; test_notebooks.py runs the pages' cells.
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[] if page == "lay_out_an_array" else pytest.mark.slow) for page in PAGES]
+    "page", [pytest.param(page, marks=[] if page == "share_fairly" else pytest.mark.slow) for page in PAGES]
 )
 def test_a_page_runs_and_reacts_to_a_drag(jupyterlab, tab, page, record_property):
     tab.goto(jupyterlab(page))

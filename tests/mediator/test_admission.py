@@ -54,7 +54,7 @@ requests = st.builds(
 
 
 @given(clusters, st.lists(requests, min_size=1, max_size=9), st.sampled_from(POLICIES))
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_admitted_if_and_only_if_some_allocation_fits(oracle, cluster, wanted, policy):
     mediator = Mediator(Reservations(cluster), policy, SOME_UNITS)
     for one in wanted:

@@ -126,7 +126,7 @@ class Bookings(RuleBasedStateMachine):
 
 def test_interleaved_mediators_never_overbook_and_releases_restore(oracle):
     machine = type("Interleaved", (Bookings,), {"oracle": oracle})
-    run_state_machine_as_test(machine, settings=settings(max_examples=40, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(machine, settings=settings(max_examples=15, stateful_step_count=25, deadline=None))
 
 
 def test_the_slower_of_two_mediators_tries_again():

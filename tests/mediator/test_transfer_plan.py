@@ -54,7 +54,7 @@ def test_every_byte_is_read_once_and_check_data_is_separate(layout):
 
 
 @given(layouts(), st.data())
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_an_agent_of_each_group_may_fail_at_any_time_of_a_read(layout, data):
     write, read = plans(layout)
     store, object_ = Agents(), content(layout)
@@ -80,7 +80,7 @@ def test_an_agent_of_each_group_may_fail_at_any_time_of_a_read(layout, data):
 
 
 @given(layouts(), st.data())
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_an_agent_of_each_group_may_fail_at_any_time_of_a_write(layout, data):
     write, read = plans(layout)
     failed = [data.draw(st.sampled_from(group)) for group in layout.groups]

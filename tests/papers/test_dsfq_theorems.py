@@ -62,11 +62,11 @@ def test_a_thread_visits_its_bricks_in_turn():
 
 
 def test_threads_start_one_after_the_other():
-    """Four threads of a kind start 0.25 s apart; before that, no other thread sends to B."""
-    log = log_of(of_one([4], [[0, 1, 0]], spacing=[0.25] + [0] * 8, rate=[1000, 1e-3, 1000]), 32)
+    """Four threads of a kind start 0.1 s apart; before that, no other thread sends to B."""
+    log = log_of(of_one([4], [[0, 1, 0]], spacing=[0.1] + [0] * 8, rate=[1000, 1e-3, 1000]))
     begin = log.elapsed[:, 0].cumsum(dtype=float) - log.elapsed[:, 0]
     comes = (log.sent.stream[:, 0] == 0) & (log.sent.brick[:, 0] == 1)
-    np.testing.assert_allclose((begin + log.entered[:, 0])[comes], [0.25, 0.5, 0.75, 1.0], atol=1e-4)
+    np.testing.assert_allclose((begin + log.entered[:, 0])[comes], [0.1, 0.2, 0.3, 0.4], atol=1e-4)
 
 
 def batches_one_by_one(sent: Sent, element: int) -> np.ndarray:
@@ -221,6 +221,7 @@ def test_devices_are_never_idle_with_a_backlog():
     assert (waits & free).any()
 
 
+@pytest.mark.slow
 def test_use_it_or_lose_it_holds_on_one_brick():
     """For 1,000 s, g uses B, which serves 20 sectors a second for it; f then has A for 20,000 sectors at 100 a second."""
     data = promises.returning(SMALL)

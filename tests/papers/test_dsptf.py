@@ -252,7 +252,7 @@ def test_a_read_that_two_bricks_serve_counts_once():
 
 
 def test_few_reads_are_served_twice_at_a_short_latency_and_none_where_bricks_wait():
-    data = dsptf.served_twice(dsptf.Effort(seeds=4, requests=1500), latency=(50e-6, 1 * MS), depth=(1, 16))
+    data = dsptf.served_twice(dsptf.Effort(seeds=2, requests=1000), latency=(50e-6, 1 * MS), depth=(1, 16))
     assert float(data.extra_services.sel(waits=1).max()) == 0
     rate = data.extra_services.sel(waits=0).mean("seed")
     assert np.all(rate.sel(depth=1).diff("latency") > 0) and np.all(rate.diff("depth") < 0)

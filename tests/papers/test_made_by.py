@@ -8,8 +8,6 @@ from storagekit.papers.dsfq.search import SearchEffort
 from storagekit.reproduce.provenance import KEYS, NONE, UNKNOWN, whole
 from storagekit.simulation import interval
 
-pytestmark = pytest.mark.optimized
-
 ARS, DSFQ, DSPTF, SRARRAY, SWIFT = (type(paper.effort("quick", 0)) for paper in (ars, dsfq, dsptf, srarray, swift))
 SMALL = {"seeds": 2, "requests": 128}
 SR = SRARRAY(**SMALL, windows=1, rate_requests=128, table=16, loop_requests=128, questions=2)
@@ -32,13 +30,13 @@ FORMULAS = {
 RUNS = {
     "dsptf.messages": messages,
     "srarray.table3": lambda: srarray.table3(SR, hours=0.01),
-    "srarray.plan": lambda: srarray.plan_grid(SR),
     "swift.choices": lambda: swift.choices((1e6,)),
     "swift.allocation": lambda: swift.allocation(SWIFT(**SMALL, sessions=40)),
     "swift.reads": lambda: swift.reads(transfers=2),
     "swift.fig6": lambda: swift.fig6(SWIFT(**SMALL)),
 }
 LONGER = {
+    "srarray.plan": lambda: srarray.plan_grid(SR),
     "ars.adapting": lambda: ars.adapting(ARS(**SMALL), seconds=2.0),
     "ars.writes": lambda: ars.writes(ARS(**SMALL), chunks=8),
     "ars.extra": lambda: ars.extra(ARS(**SMALL), chunks=40, seeds=2),

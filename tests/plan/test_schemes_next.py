@@ -245,7 +245,7 @@ def test_a_faster_drive_wins_if_it_is_cheap_and_loses_if_it_is_dear():
     assert not rows(slow).get("12 x slow", slow.ranking[-1]).helps
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     disks=st.integers(4, 30),
     reads=st.floats(0, 1),

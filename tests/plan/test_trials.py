@@ -17,7 +17,7 @@ def assert_plans_near_the_best(data):
     assert np.all(share >= 0.95), f"{share.to_series().to_dict()}; worst {float(data.shortfall.max()):.1%}"
 
 
-@pytest.mark.parametrize("questions", slow_but([6], [6, 20]))
+@pytest.mark.parametrize("questions", slow_but([3], [3, 20]))
 def test_the_recommended_layout_is_the_best_simulated_or_near_it(questions):
     """Drives, disks, writes, queues and localities are random; every layout is simulated."""
     data = plan_against_simulation(random_questions(questions, seed=11, most_disks=16), effort=0.5)

@@ -10,7 +10,7 @@ from storagekit.drive import RateServer, load_drive
 from storagekit.engine import Record, Runner, Scenario, System, keys
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
-from storagekit.simulation import replicate, simulate, sweep
+from storagekit.simulation import provisioning, replicate, simulate, sweep
 from storagekit.simulation.provisioning import FEWEST, fewest, groups
 from storagekit.simulation.run_length import run_length
 from storagekit.simulation.shards import SweepSettings, finished, grouped
@@ -84,12 +84,13 @@ def test_only_points_that_wait_for_a_slot_are_repeated():
     assert done.slots.tolist() == [64, 2, 64]
 
 
-def test_an_overload_raises_with_the_number_of_slots():
+def test_an_overload_raises_with_the_number_of_slots(monkeypatch):
+    monkeypatch.setattr(provisioning, "MOST", 256)
     server = System(RateServer(1e5), Replicas(1), Hashing(), FCFS())
     scenario = Scenario(server, PoissonArrivals(RandomRequests(FixedSize(512), read_share=1.0), rate=2e5))
-    with pytest.raises(InputError, match="waited outside, because 1024 slots"):
-        simulate(scenario, requests=5000)
-    assert sweep(lambda: scenario, {}, seeds=1, requests=5000, allow_blocked=True).blocked.max() > 0
+    with pytest.raises(InputError, match="waited outside, because 256 slots"):
+        simulate(scenario, requests=2000)
+    assert sweep(lambda: scenario, {}, seeds=1, requests=2000, allow_blocked=True).blocked.max() > 0
 
 
 def test_the_bare_engine_needs_the_slots():

@@ -55,7 +55,9 @@ def exact(scenario: Scenario, requests: int, warm_up: int, seeds=(0, 1)) -> dict
 
 
 @pytest.mark.parametrize(
-    "arrivals", [ClosedLoop(SMALL, 8), PoissonArrivals(SMALL, 120.0)], ids=["closed loop", "Poisson"]
+    "arrivals",
+    [pytest.param(ClosedLoop(SMALL, 8), marks=pytest.mark.slow), PoissonArrivals(SMALL, 120.0)],
+    ids=["closed loop", "Poisson"],
 )
 def test_quantiles_agree_with_a_log_of_all_responses(arrivals):
     scenario = Scenario(bricks(), arrivals)
@@ -110,7 +112,7 @@ def test_a_loop_without_writes_has_no_write_quantiles():
     assert np.isnan(data.write_response_quantile).all() and data.read_response_quantile.equals(data.response_quantile)
 
 
-@pytest.mark.parametrize("seeds", [1, 2])
+@pytest.mark.parametrize("seeds", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_each_stream_has_its_own_quantiles(seeds):
     """Each stream has a server for itself, one request at a time, and so a constant response time."""
     sizes = {0: 4096, 1: 65536, 2: 16384}

@@ -1,5 +1,6 @@
 """Test sweeps with a store, without one, interrupted and resumed: equal bytes, and no point runs twice."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -159,7 +160,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("other", slow_but({"a number", "requests", "a measure"}, OTHERS))
+@pytest.mark.parametrize("other", slow_but({"requests", "a measure"}, OTHERS))
 def test_another_parameter_is_another_point(tmp_path, other):
     axes, effort = {"depth": [2, 4]}, {"measures": [missed(0.015)], **EFFORT}
     sweep(simple, axes, **effort, store=tmp_path)
@@ -272,7 +273,7 @@ def killed_and_resumed(folder: Path, each: int, until: int, **size: int) -> tupl
     program.write_text(source)
     store = folder / "store"
     command = [sys.executable, str(program), str(store), *([str(each)] if each else [])]
-    running = subprocess.Popen(command)
+    running = subprocess.Popen(command, env=os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"})
     try:
         while len(list(store.glob("*.nc"))) < until:
             assert running.poll() is None, "the sweep ended before the kill"
@@ -299,8 +300,8 @@ def assert_survived(resumed: xr.Dataset, fresh: xr.Dataset, points_stored: int, 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a system that can kill")
 def test_a_killed_sweep_resumes(tmp_path):
-    """Kill a sweep of 120 points in pieces of four after the third piece."""
-    resumed, fresh, points_stored = killed_and_resumed(tmp_path, each=8, until=3, depths=12, shares=10, requests=500)
+    """Kill a sweep of 60 points in pieces of four after the third piece."""
+    resumed, fresh, points_stored = killed_and_resumed(tmp_path, each=8, until=3, depths=12, shares=5, requests=500)
     assert_survived(resumed, fresh, points_stored, until=3, each=4)
 
 

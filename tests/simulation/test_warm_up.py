@@ -79,9 +79,9 @@ def test_each_point_has_a_warm_up_independent_of_others():
 
 def test_a_point_with_more_seeds_than_a_batch_has_one_warm_up():
     """130 runs exceed two batches, and the third batch has only the last runs of the point."""
-    many = replicate(queue(0.9), seeds=130, requests=500, allow_blocked=True)
+    many = replicate(queue(0.9), seeds=130, requests=300, allow_blocked=True)
     assert many.warm_up.ndim == 0
-    part = replicate(queue(0.9), seeds=range(120, 130), requests=500, warm_up=int(many.warm_up), allow_blocked=True)
+    part = replicate(queue(0.9), seeds=range(120, 130), requests=300, warm_up=int(many.warm_up), allow_blocked=True)
     np.testing.assert_allclose(many.response.sel(seed=slice(120, 129)), part.response, rtol=1e-5)
     np.testing.assert_allclose(
         many.response_quantile.sel(seed=slice(120, 129)).transpose("quantile", "seed"),

@@ -105,7 +105,9 @@ class Waiting(AbstractLog):
         return report.waits, slots.waiting, slots.stream, slots.location.home, state.queue.queued
 
 
-@pytest.mark.parametrize("streams", [2, 3, 12], ids=["one word", "one word of three", "several words"])
+@pytest.mark.parametrize(
+    "streams", [pytest.param(2, marks=pytest.mark.slow), 3, 12], ids=["one word", "one word of three", "several words"]
+)
 def test_the_streams_that_wait_at_a_brick_are_the_streams_of_its_requests(streams):
     """Count request by request after every event. Each of three bricks has no volume of some streams."""
     on = [(stream + brick) % streams for brick in range(3) for stream in range(0, streams, 2)]

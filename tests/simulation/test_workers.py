@@ -46,6 +46,8 @@ class Mine(SATF):
         return 2 * self.more
 
 
+# workers compile with few optimizations, as this process does, because that is faster
+QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 AXES = {"schedule": [FCFS(), Mine()], "depth": list(range(1, 13))}
 EFFORT = {"seeds": 8, "requests": 400, "measures": [MISSED]}
 
@@ -75,7 +77,7 @@ class Cluster:
     def worker(self, devices: int) -> subprocess.Popen:
         """Start a worker of one process with this number of devices, without a nanny that would restart it."""
         alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self.folder)]
-        return self.start("dask_worker", *alone, JAX_NUM_CPU_DEVICES=str(devices))
+        return self.start("dask_worker", *alone, JAX_NUM_CPU_DEVICES=str(devices), **QUICKLY)
 
     def have(self, *devices: int) -> list[subprocess.Popen]:
         """Return the workers with these numbers of devices; start those that do not run and end the others."""
@@ -244,8 +246,10 @@ def test_a_lost_cluster_raises_one_line_and_finished_points_are_stored(cluster, 
     assert len(list((tmp_path / "store").glob("*.nc"))) == 1
 
 
-def test_local_workers_share_the_cores(here, small):
+def test_local_workers_share_the_cores(here, small, monkeypatch):
     """The work runs in two processes, and not in this one."""
+    for name, value in QUICKLY.items():
+        monkeypatch.setenv(name, value)
     with local_workers(2) as client:
         assert len(set(client.run(os.getpid).values()) - {os.getpid()}) == 2
         devices = client.run(lambda: os.environ["JAX_NUM_CPU_DEVICES"])

@@ -33,18 +33,20 @@ REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
 
 def sectors_sent(threads: Threads, order) -> dict[tuple[int, int], int]:
     """Return the sectors of the requests that threads send if requests complete in this order, by thread and number."""
-    private = threads.init(jnp.asarray(keys([3])[:, 0]))
-    always, found = jnp.ones(1, bool), {}
-    for thread in order:
-        at = jnp.asarray([thread], jnp.int32)
+    always = jnp.ones(1, bool)
+
+    def send(private, thread):
+        at = thread[None]
         private = private._replace(due=jnp.full_like(private.due, jnp.inf))
         private = threads.completed(private, at, jnp.zeros(1), always)
-        issued = int(private.issued[thread])
         request = threads.request(private, 2**20, at)
-        assert int(request.client[0]) == thread
-        found[thread, issued] = int(request.sector[0])
-        private = threads.sent(private, request, always)
-    return found
+        seen = request.client[0], private.issued[thread], request.sector[0]
+        return threads.sent(private, request, always), seen
+
+    first = threads.init(jnp.asarray(keys([3])[:, 0]))
+    _, (client, issued, sector) = jax.jit(lambda: jax.lax.scan(send, first, jnp.asarray(order, jnp.int32)))()
+    assert client.tolist() == list(order)
+    return dict(zip(zip(order, issued.ravel().tolist(), strict=True), sector.tolist(), strict=True))
 
 
 def test_request_i_of_a_thread_is_the_same_in_any_order():

@@ -586,7 +586,7 @@ def damage(draw):
 # damage can make a trace suspicious, and a warning then is right
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("kind", ALL)
-@settings(anytime, max_examples=150)
+@settings(anytime, max_examples=60)
 @given(rows=rows, harm=damage(), named=st.booleans())
 def test_damage_is_an_input_error_or_a_valid_trace(tmp_path, kind, rows, harm, named):
     path = save(tmp_path, harm(ALL[kind](rows)))

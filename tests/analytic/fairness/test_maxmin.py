@@ -121,7 +121,7 @@ def test_bricks_serve_no_more_than_they_can_and_idle_only_when_all_is_met(system
 
 
 @given(systems())
-@settings(max_examples=60)
+@settings(max_examples=30)
 @example((np.ones(3), np.ones(4), np.ones((4, 3), bool), np.full((4, 3), np.inf), np.zeros(4)))
 @example((np.zeros(2), np.ones(2), np.ones((2, 2), bool), np.full((2, 2), np.inf), np.zeros(2)))
 def test_no_rate_can_rise_without_lowering_one_that_is_not_higher(system):

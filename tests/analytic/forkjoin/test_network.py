@@ -147,7 +147,10 @@ def compared(system: StripedSystem, load: float, requests: int = 1_500) -> float
 
 
 @pytest.mark.parametrize("load", slow_but([0.8], [0.2, 0.8]))
-@pytest.mark.parametrize("unit, disks, requests", [(32 * KB, 32, 1_000), (16 * KB, 8, 700), (4 * KB, 32, 250)])
+@pytest.mark.parametrize(
+    "unit, disks, requests",
+    [(32 * KB, 32, 1_000), pytest.param(16 * KB, 8, 700, marks=pytest.mark.slow), (4 * KB, 32, 250)],
+)
 def test_where_disks_are_slow_packets_need_no_events(unit, disks, requests, load):
     system = StripedSystem(M2372K, Striping(MB, unit, disks), RING)
     assert compared(system, load, requests) == pytest.approx(1, abs=0.015)
@@ -167,14 +170,14 @@ def test_where_a_network_is_two_thirds_as_busy_as_the_disks(switched, lowest):
     assert lowest < compared(system, 0.7, 700) < 1.01
 
 
-@pytest.mark.parametrize("load, lowest", [(0.2, 0.92), (0.5, 0.78), (0.7, 0.62)])
+@pytest.mark.parametrize("load, lowest", slow_but([(0.7, 0.62)], [(0.2, 0.92), (0.5, 0.78), (0.7, 0.62)]))
 def test_where_the_client_is_the_limit_the_recursion_is_low(load, lowest):
     system = StripedSystem(FLASH, Striping(MB, 32 * KB, 8), Network(3.125e9), Host(1e9), Host(10e9))
     assert system.saturation()[1] == "client processor"
     assert lowest < compared(system, load, 700) < 1.01
 
 
-@pytest.mark.parametrize("load", [0.5, 0.7])
+@pytest.mark.parametrize("load", slow_but([0.7], [0.5, 0.7]))
 def test_with_a_processor_for_each_direction_it_is_near(load):
     client = Host(1e9, duplex=True)
     system = StripedSystem(FLASH, Striping(MB, 32 * KB, 8), Network(3.125e9), client, Host(10e9))
