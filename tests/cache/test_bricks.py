@@ -285,7 +285,7 @@ def cache_of(held, **options) -> BrickLRU:
 capacities = st.one_of(st.integers(0, MOST), st.tuples(*[st.integers(0, MOST)] * BRICKS))
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(streams(), capacities, st.booleans())
 def test_each_brick_is_a_list_of_blocks(drawn, held, central):
     """With one set per brick it is exactly LRU: the hits and the contents agree, in order, and no block is in two

@@ -55,7 +55,7 @@ streams = given(
 
 
 @streams
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_recorded_distances_give_exactly_lru(hits, rows, capacity):
     sector, sectors, reads = (np.array(column) for column in zip(*rows, strict=True))
     trace = request_trace(np.arange(24.0), np.zeros(24), sector * 512, sectors * 512, reads)
@@ -86,7 +86,7 @@ def test_a_bad_recorded_cache_is_rejected(fields, message):
 
 
 @streams
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_one_set_is_exactly_lru(hits, rows, capacity):
     """Hits agree request for request: with several blocks per request, writes, blocks shared by neighbours, and every
     capacity."""

@@ -88,7 +88,9 @@ SIMULATED = (
 )
 
 
-@pytest.mark.parametrize("first", ["import storagekit", "import jax; import storagekit"])
+@pytest.mark.parametrize(
+    "first", ["import jax; import storagekit", pytest.param("import storagekit", marks=pytest.mark.slow)]
+)
 def test_importing_storagekit_prepares_jax(tmp_path, first):
     """Also where JAX was imported before, but not used."""
     code = "import jax.numpy as jnp; print(jax.local_device_count(), float(jax.jit(lambda x: x + 1)(jnp.ones(()))))"
@@ -115,7 +117,7 @@ def test_a_late_import_is_reported_once(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "late"),
     [
-        ({"JAX_NUM_CPU_DEVICES": "1"}, True),
+        pytest.param({"JAX_NUM_CPU_DEVICES": "1"}, True, marks=pytest.mark.slow),
         ({"JAX_NUM_CPU_DEVICES": "1", "XLA_FLAGS": BACKEND}, False),
     ],
 )

@@ -77,8 +77,8 @@ def with_metrics(dispatch: ARS, metrics, runs: int, operation: int = 0):
 
 
 @eqx.filter_jit
-def routed(dispatch, private, request: Requests, view: View):
-    return dispatch.route(private, request, jnp.ones(request.number.shape, bool), view)
+def routed(dispatch, private, request: Requests, view: View, enters=True):
+    return dispatch.route(private, request, jnp.full(request.number.shape, enters), view)
 
 
 def parts_of(mask) -> list[int]:
@@ -110,6 +110,12 @@ def ended(node, seconds, *, sectors=8, read=True, client=0, awaited=True, slot=0
     )
 
 
+@eqx.filter_jit
+def access_ended(dispatch, private, event: AccessEnded):
+    return dispatch.on_access_ended(private, event)
+
+
+@eqx.filter_jit
 def elapsed(dispatch, private, seconds):
     return dispatch.elapse(private, jnp.full((1, 1), seconds, jnp.float32))
 
@@ -117,8 +123,8 @@ def elapsed(dispatch, private, seconds):
 def after_a_window(dispatch, private, *events):
     """The state one window later, after these accesses ended in the window."""
     for event in events:
-        private = dispatch.on_access_ended(private, event)
-    return elapsed(dispatch, private, float(dispatch.window))
+        private = access_ended(dispatch, private, event)
+    return elapsed(dispatch, private, jnp.asarray(dispatch.window, jnp.float32))
 
 
 def metrics(private) -> list[float]:
@@ -245,7 +251,7 @@ def test_an_interval_is_tuned_only_for_newer_values_of_its_nodes():
     _, after = routed(ars, private, requests_for(), near)
     assert np.sum(np.asarray(after.pool.tuned) != np.asarray(private.pool.tuned)) == 1
     # no request enters, so nothing changes
-    _, unchanged = ars.route(private, requests_for(), jnp.zeros((1, 1), bool), near)
+    _, unchanged = routed(ars, private, requests_for(), near, jnp.asarray(False))
     same = jax.tree.map(np.array_equal, unchanged, private)
     assert all(jax.tree.leaves(same))
 

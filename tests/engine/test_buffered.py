@@ -43,7 +43,7 @@ def drawn_requests(name: str, seed: int, count: int = 60):
 
 
 # by default a drive that is faster than its bus, a slower one, and one more; with -m slow the others
-@pytest.mark.parametrize("name", slow_but({"atlas10k", "dec_rz26", "cheetah9lp"}, KNOWN))
+@pytest.mark.parametrize("name", slow_but({"cheetah9lp"}, KNOWN))
 def test_first_come_first_served_agrees_with_the_scalar_program(unfold, recorded, name):
     """Each response time agrees with the scalar program to 20 us; a request starts when the one before it completes."""
     times, first, sectors, read = drawn_requests(name, 0)

@@ -74,7 +74,7 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but({"mirrors, delayed writes", "copies, D-SPTF"}, SYSTEMS))
+@pytest.mark.parametrize("name", slow_but({"copies, D-SPTF"}, SYSTEMS))
 def test_64_bits_give_the_response_times_of_32_bits(name, monkeypatch):
     """Replay the same trace on the same drives, once as if they were too large for 32 bits; response times are equal."""
     trace = read(data_path("samples", "small.spc")).take(np.arange(400))

@@ -117,7 +117,7 @@ def test_full_stripes_leave_out_the_lost_unit(parities, size, missing, read, par
     assert positions(layout.parts_read_first(location)) == set()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SHAPES, st.integers(1, 16), st.integers(0, 3000), st.booleans(), st.booleans())
 def test_rows_of_other_groups_are_served_as_before(shape, unit, sector, read, full):
     """The lost drive belongs to a group that is not used: parts have other numbers, and the same drives."""
@@ -143,7 +143,7 @@ def test_rows_of_other_groups_are_served_as_before(shape, unit, sector, read, fu
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.data(), SHAPES, st.integers(0, 2), st.booleans(), st.booleans(), st.booleans(), st.integers(0, 10**6))
 def test_every_part_is_on_one_working_drive(data, shape, more, declustered, full, read, number):
     """The lost drive has no part, the additional drive has only restored units, and no two parts share a drive."""

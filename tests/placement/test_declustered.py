@@ -68,7 +68,7 @@ def on_bricks(placement):
     return bricks, np.broadcast_to(address // extent, bricks.shape)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(rings, extents, st.integers(0, 2**30))
 def test_copies_are_on_separate_bricks(ring, extent, sector):
     bricks, copies = ring
@@ -87,7 +87,7 @@ def test_copies_are_on_separate_bricks(ring, extent, sector):
         assert not 0 <= np.asarray(placement.part_on(np.int32(unused), Location(None, home)))[0] < copies
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(rings, extents)
 def test_no_two_extents_share_a_location(ring, extent):
     """Store as much data as the bricks can hold.
@@ -106,7 +106,7 @@ def test_no_two_extents_share_a_location(ring, extent):
     assert np.all((location >= 0) & ((location + 1) * extent <= DRIVE.capacity))
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(rings, extents, st.floats(0.01, 0.95))
 def test_less_data_is_spread_evenly(ring, extent, share):
     bricks, copies = ring
@@ -154,7 +154,7 @@ def test_more_data_than_the_bricks_hold_wraps_around():
         assert len(often) == room and often.max() - often.min() <= 1
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(rings)
 def test_a_brick_shares_data_with_its_neighbours(ring):
     """A brick has copies - 1 neighbours on each side, and each further one shares one copy less.
@@ -175,7 +175,7 @@ def test_a_brick_shares_data_with_its_neighbours(ring):
         assert others.sum() == own * (copies - 1)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(st.integers(1, 8), extents, st.floats(0, 1, exclude_max=True), st.integers(1, 30))
 def test_as_many_bricks_as_copies_are_a_replica_group(copies, extent, where, sectors):
     """All bricks hold all data, at the locations in a replica group; only the number of copy 0 rotates."""
@@ -190,7 +190,7 @@ def test_as_many_bricks_as_copies_are_a_replica_group(copies, extent, where, sec
     assert (int(placement.drives), int(placement.parts), int(placement.replicas)) == (copies, copies, 1)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(rings, extents, st.floats(0, 1, exclude_max=True))
 def test_an_extent_lies_in_order(ring, extent, where):
     """The sectors of an extent are consecutive, on the bricks of its first sector; each copy has the address of copy 0."""

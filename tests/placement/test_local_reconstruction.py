@@ -102,7 +102,7 @@ def test_a_rebuild_reads_the_local_group_or_all_data(missing):
     assert positions(location.row.touched) == {missing}
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), CODES, st.booleans(), st.booleans(), st.booleans())
 def test_what_is_read_determines_what_is_returned_or_written(data, code, full, rebuild, read):
     """The vectors of the units over a prime field, with random coefficients, are the oracle.
@@ -143,7 +143,7 @@ def test_what_is_read_determines_what_is_returned_or_written(data, code, full, r
             assert in_span(rest, vectors[sorted(first)])
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data(), CODES, st.booleans(), st.booleans())
 def test_rows_of_other_groups_are_served_as_before(data, code, full, read):
     """The complete layout numbers its parts in another way, and uses the same drives."""
@@ -163,7 +163,7 @@ def test_rows_of_other_groups_are_served_as_before(data, code, full, read):
         assert drives(after, location, location.first) == drives(layout, before, layout.parts_read_first(before))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), st.integers(2, 6), st.integers(1, 3), st.integers(1, 2), st.booleans(), st.booleans(), st.booleans())
 def test_one_local_group_equals_a_code_with_one_more_parity(data, k, more, groups, full, read, whole):
     ours = LocalReconstruction(k, 1, more, groups, UNIT, full)
@@ -182,7 +182,7 @@ def test_one_local_group_equals_a_code_with_one_more_parity(data, k, more, group
     assert int(ours.capacity(DRIVE)) == int(theirs.capacity(DRIVE)) and int(ours.drives) == int(theirs.drives)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(CODES, st.integers(1, 16))
 def test_every_unit_is_on_a_drive_of_its_own_and_no_sector_is_used_twice(code, unit):
     """Units of a row are on different drives of a group, and over all rows, no two units share a drive and an address."""

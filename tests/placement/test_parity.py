@@ -40,7 +40,7 @@ def holders(layout, sectors, read: bool = False) -> list[list[int]]:
     return found.tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SHAPES, st.integers(1, 16), st.integers(0, 500))
 def test_a_row_has_every_drive_of_its_group_once_and_parity_rotates(shape, unit, row):
     """The data units and the parity of a row use every drive of the group once.
@@ -60,7 +60,7 @@ def test_a_row_has_every_drive_of_its_group_once_and_parity_rotates(shape, unit,
     assert np.all(often == parities)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(3, 9), st.integers(1, 16), st.integers(0, 3000), st.booleans())
 def test_one_group_with_one_parity_equals_raid_5(disks, unit, sector, read):
     ours, theirs = ParityGroups(disks, unit=unit), RAID5(disks, unit)
@@ -74,7 +74,7 @@ def test_one_group_with_one_parity_equals_raid_5(disks, unit, sector, read):
     assert int(ours.capacity(DRIVE)) == int(theirs.capacity(DRIVE))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(SHAPES, st.integers(1, 16), st.integers(0, 3000))
 def test_a_write_reads_what_needs_fewer_accesses(shape, unit, sector):
     """It reads all parts that it writes, or all other data of its row. Their numbers add up to the smaller sum."""
@@ -132,7 +132,7 @@ def test_a_write_waits_for_the_slower_of_its_reads_and_joins_the_queue_behind_ot
         assert responses(reports) == pytest.approx({0: 714.5, 1: response}, rel=1e-4)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SHAPES, st.integers(1, 40), st.integers(0, 500), st.integers(1, 3000))
 def test_full_stripes_use_every_drive_of_a_group_once(shape, unit, row, sectors):
     """A read has the data drives of the row of a small request, and a write has all drives; the parts hold all sectors."""

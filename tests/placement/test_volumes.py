@@ -152,7 +152,7 @@ def test_only_the_bricks_of_volumes_are_accessed(arrivals, seeds):
         assert np.all(abs(served / total - expected) <= 4 * np.sqrt(expected * (1 - expected) / total))
 
 
-@pytest.mark.parametrize("seeds", [(3,), (3, 4)], ids=["alone", "batch"])
+@pytest.mark.parametrize("seeds", [pytest.param((3,), marks=pytest.mark.slow), (3, 4)], ids=["alone", "batch"])
 def test_split_requests_take_an_access_of_each_brick(seeds):
     """A request of 8 sectors crosses a boundary between units of 16 with probability 7/16.
 

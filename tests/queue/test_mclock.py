@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_refused
+from helpers import assert_refused, slow_but
 
 from storagekit.core.batching import INSTANT, bit_is_set
 from storagekit.dispatch import Broadcast, Hashing
@@ -31,6 +31,7 @@ BRICKS = 3
 # Requests of a workload. Requests long after the others fill it up, so that all workloads share a program.
 COUNT = 320
 NONE, EVER = (0.0,) * 3, (inf,) * 3
+TURNS = InTurn(2)
 
 
 class Issues(AbstractLog):
@@ -303,7 +304,9 @@ def test_tags_that_are_equal_are_ordered_by_share_and_stream(depth, limits):
         assert_as_program(queue, exact_workload(seed), 256.0, exact=True)
 
 
-@pytest.mark.parametrize("coordinators", [OneCoordinator(), InTurn(2)], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "coordinators", slow_but([TURNS], [OneCoordinator(), TURNS]), ids=lambda one: type(one).__name__
+)
 def test_dmclock_counts_the_service_of_other_bricks(coordinators):
     for seed, depth in [(1, 1), (2, 3)]:
         queue = MClock(depth, WEIGHTS, (30.1, 0, 14.9), (inf, 60.7, 35.3), (0, 3, 0), coordinators=coordinators)
@@ -317,7 +320,9 @@ def test_dmclock_counts_the_service_of_other_bricks(coordinators):
         assert {row[2] for brick in expected for row in brick} == {True, False}
 
 
-@pytest.mark.parametrize("coordinators", [None, OneCoordinator()], ids=["mclock", "dmclock"])
+@pytest.mark.parametrize(
+    "coordinators", [pytest.param(None, marks=pytest.mark.slow), OneCoordinator()], ids=["mclock", "dmclock"]
+)
 def test_every_brick_tags_its_copy_of_a_write(coordinators):
     """A fifth of the requests are writes of three copies."""
     workload = random_workload(6, load=0.6)
@@ -507,6 +512,8 @@ ALLOCATION = {
     2000: (333.3, 666.7, 1000),
     3000: (666.7, 1333.3, 1000),
 }
+# idle credits, in requests; none is a capacity
+CREDITS = (0, 1001)
 
 
 def backlogged(queue: MClock, bricks: int, capacity: float, volumes: tuple[int, ...] = ()) -> Scenario:
@@ -533,9 +540,11 @@ def rates(log, bricks: int, run: int, runs: int) -> tuple[np.ndarray, np.ndarray
 
 @pytest.fixture(scope="module")
 def saturated():
-    scenarios = [backlogged(MClock(1, SHARES, RESERVATIONS, LIMITS), 1, capacity) for capacity in ALLOCATION]
-    log = execute(*stack(scenarios, [1]), 6000, Record(log=Issues())).log
-    return {capacity: rates(log, 1, run, len(ALLOCATION)) for run, capacity in enumerate(ALLOCATION)}
+    """Rates by capacity, and with equal capacities, no reservations and no limits by credit."""
+    runs = {capacity: backlogged(MClock(1, SHARES, RESERVATIONS, LIMITS), 1, capacity) for capacity in ALLOCATION}
+    runs |= {credit: backlogged(MClock(1, SHARES, credits=(0, credit, 0)), 1, 1200.0) for credit in CREDITS}
+    log = execute(*stack(list(runs.values()), [1]), 6000, Record(log=Issues())).log
+    return {name: rates(log, 1, run, len(runs)) for run, name in enumerate(runs)}
 
 
 @pytest.mark.parametrize("capacity", ALLOCATION)
@@ -570,15 +579,15 @@ def test_dmclock_keeps_the_rates_if_most_threads_use_one_brick():
     np.testing.assert_allclose(due, (500, 0, 0), rtol=0.02, atol=1)
 
 
-def test_an_idle_credit_does_not_change_the_shares_of_streams_that_always_wait():
-    scenarios = [backlogged(MClock(1, SHARES, credits=(0, credit, 0)), 1, 1200.0) for credit in (0, 1000)]
-    log = execute(*stack(scenarios, [1]), 6000, Record(log=Issues())).log
-    for run in range(2):
-        found, due = rates(log, 1, run, 2)
-        np.testing.assert_allclose(found, (200, 400, 600), rtol=0.01)
-        assert not due.any()
+@pytest.mark.parametrize("credit", CREDITS)
+def test_an_idle_credit_does_not_change_the_shares_of_streams_that_always_wait(saturated, credit):
+    found, due = saturated[credit]
+    np.testing.assert_allclose(found, (200, 400, 600), rtol=0.01)
+    assert not due.any()
 
 
+# the law of all components is tested by contracts/test_random_systems.py
+@pytest.mark.slow
 def test_a_batch_element_equals_its_single_run():
     workload = random_workload(8)
     settings = [

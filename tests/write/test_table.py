@@ -152,7 +152,7 @@ def written_over(rate, *, table=400, most=500, schedule=None, read_share=0.4):
     return Scenario(system, PoissonArrivals(RandomRequests(FixedSize(1024), read_share, locality, alignment=1), rate))
 
 
-@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize("batch", [pytest.param((), marks=pytest.mark.slow), (3,)])
 def test_nothing_copies_the_table(batch):
     """Check one event: a copy of 500 rows costs as much as ten events, and of 10,000 rows as two hundred."""
     scenario = written_over(300)
@@ -179,9 +179,9 @@ def test_nothing_copies_the_table(batch):
 def test_a_batch_element_equals_its_single_run(schedule):
     """Rows are covered, moved and forced in some runs of the batch only."""
     scenario = written_over(420, table=20, schedule=schedule)
-    batch = replicate(scenario, seeds=4, requests=2000, warm_up=200, allow_blocked=True)
+    batch = replicate(scenario, seeds=4, requests=1000, warm_up=200, allow_blocked=True)
     for seed in range(4):
-        alone = simulate(scenario, seed=seed, requests=2000, warm_up=200, allow_blocked=True)
+        alone = simulate(scenario, seed=seed, requests=1000, warm_up=200, allow_blocked=True)
         for name in ("throughput", "response", "seek", "rotation"):
             np.testing.assert_allclose(float(batch[name].sel(seed=seed)), float(alone[name]), rtol=2e-4, err_msg=name)
 
