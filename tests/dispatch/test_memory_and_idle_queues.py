@@ -66,7 +66,7 @@ def test_memory_agrees_with_the_markov_chain(choices):
 def test_idle_queues_agree_with_the_markov_chain(choices):
     """Three servers, so that a random request often hits an idle server: whether it stays listed matters."""
     dispatchers = range(choices, FEW + 1)
-    found = simulated(lambda number: JoinIdleQueue(number, choices), FEW, [0.5, 0.7], dispatchers, 16, 4000)
+    found = simulated(lambda number: JoinIdleQueue(number, choices), FEW, [0.5, 0.7], dispatchers, 24, 8000)
     for (load, number), value in found.items():
         assert_near(value, server_farm.exact_idle_queue(FEW, number, choices, load, LONGEST_IDLE[load]), 0.04)
 

@@ -57,9 +57,9 @@ def test_it_serves_a_closed_loop_at_its_service_rate():
     standard errors."""
     system = sk.System(FLASH, sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.FCFS())
     requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=0.8)
-    found = sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=1)), requests=2000)
+    found = sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=1)), requests=20_000)
     mean, spread = 0.8 * 68e-6 + 0.2 * 1068e-6, 0.4 * 1000e-6
-    assert float(1 / found.throughput) == pytest.approx(mean, abs=4 * spread / np.sqrt(2000))
+    assert float(1 / found.throughput) == pytest.approx(mean, abs=4 * spread / np.sqrt(20_000))
 
 
 def test_flash_of_20_tb_serves_a_closed_loop_at_its_service_rate():
