@@ -167,7 +167,6 @@ def test_points_that_the_function_rejects_are_not_feasible():
     assert not few.converged and "raise steps" in str(few)
 
 
-@pytest.mark.optimized
 def test_the_largest_rate_with_a_bound_of_the_tail_is_that_of_the_formula():
     """99% of the requests of M/M/1 complete within ln(100) / (1 / S - rate)."""
     limit = 70 * MS

@@ -45,7 +45,6 @@ def near(row, exact: float, most: float, also: float = 0.0) -> bool:
     return abs(mean - exact) <= (high - low) + also and (high - low) / 2 <= most
 
 
-@pytest.mark.optimized
 def test_an_open_queue_has_the_elasticities_of_the_formula():
     at = {"rate": 50.0, "service": SERVICE}
     found = sk.sensitivity(
@@ -67,7 +66,6 @@ def test_an_open_queue_has_the_elasticities_of_the_formula():
     assert errors[0] >= 0.99 * abs(errors[1] - errors[2]) and errors[0] <= 1.01 * (errors[1] + errors[2])
 
 
-@pytest.mark.optimized
 def test_a_closed_network_has_the_elasticities_of_mean_value_analysis():
     """Two exponential servers with equal visits and n requests: the throughput is n / (n + 1) of both rates together."""
 

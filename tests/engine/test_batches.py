@@ -43,7 +43,6 @@ def test_large_sweeps_have_wide_batches_as_long_as_they_are_full(monkeypatch, ru
     np.testing.assert_array_equal(used, key)
 
 
-@pytest.mark.optimized
 def test_a_run_does_not_depend_on_the_width_of_its_batch_in_any_bit():
     devices = len(jax.devices())
 
