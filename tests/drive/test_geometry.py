@@ -18,7 +18,6 @@ zone 1 the 12 from sector 13 on. In zone 0 (skip the reserved sector, then add t
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import slow_but
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -141,7 +140,7 @@ def test_spares_at_the_end_of_each_track_worked_by_hand():
     np.testing.assert_allclose(drive.locate(np.array(2), np.array(2)).transfer, 4 / 4 * REVOLUTION, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", slow_but({"atlas10k", "ibm18es", "dec_rz26"}, drive_names()))
+@pytest.mark.parametrize("name", drive_names())
 @settings(max_examples=30, derandomize=True)
 @given(data=st.data())
 def test_a_transfer_ends_where_its_last_sector_does(name, data):
