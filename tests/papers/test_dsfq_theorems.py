@@ -221,7 +221,6 @@ def test_devices_are_never_idle_with_a_backlog():
     assert (waits & free).any()
 
 
-@pytest.mark.slow
 def test_use_it_or_lose_it_holds_on_one_brick():
     """For 1,000 s, g uses B, which serves 20 sectors a second for it; f then has A for 20,000 sectors at 100 a second."""
     data = promises.returning(SMALL)

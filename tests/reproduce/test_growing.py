@@ -176,8 +176,6 @@ RUNS = (
 )
 
 
-# stored results are in test_keeping.py, a stopped run in test_environment.py, and the page of a run above
-@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no signals")
 def test_a_stopped_run_continues_and_simulates_nothing_twice(write, notebooks, tmp_path):
     write("dsptf", *CELLS)
