@@ -104,10 +104,10 @@ WANTED, SLOTS, DRIVES = 400, 12, 4
 
 
 # By default the layouts and writes that differ most: all dispatchers with fragments, with outages and without, and one
-# dispatcher of each kind with a parity, with volumes, after a loss, and with writes that are left for later.
+# dispatcher of each kind with a parity, with volumes, after a loss, and with writes that are left for later or claimed.
 CODED, OTHERS = Coded(2, 3), ((PARITY[0], WRITES[0]), (WHOLE[6], WRITES[2]), (AFTER_LOSS[0], WRITES[1]))
 CASES = [
-    *(pytest.param(*case, KINDS) for case in (*OTHERS, (CODED, APART[1]))),
+    *(pytest.param(*case, KINDS) for case in (*OTHERS, (CODED, APART[1]), (NODES, APART[1]))),
     pytest.param(CODED, WRITES[1], DISPATCHERS),
 ] + [
     pytest.param(layout, write, DISPATCHERS, marks=pytest.mark.slow)
