@@ -8,6 +8,7 @@ import xarray as xr
 
 from storagekit.core.errors import InputError
 from storagekit.core.validation import instance_of, one_of, shown, validate, validate_fields
+from storagekit.papers.claim_table import ClaimTable
 from storagekit.simulation.confidence import STATISTICS
 
 BASES = ("analytic", "simulated", "stand-in", "trace")
@@ -105,3 +106,31 @@ def with_interval(
     if math.isfinite(low) and math.isfinite(high):
         return Measurement(id, mean, low, high, basis, note, holds)
     return Measurement(id, mean, basis=basis, note=note, holds=holds)
+
+
+def with_intervals(table: ClaimTable, summary: xr.DataArray, note: str = "") -> list[Measurement]:
+    """Return the `Measurement` of each claim of a table whose cell is in the data, with its interval.
+
+    Parameters
+    ----------
+    table : ClaimTable
+        The claims.
+    summary : DataArray, shape [*axes, statistic]
+        The values mean, low and high over the axes of the table, as `interval` returns them.
+    note : str
+        Note of each measurement, by default empty.
+
+    Returns
+    -------
+    list of Measurement
+        One measurement for each claim, in the order of the table.
+
+    Raises
+    ------
+    InputError
+        As for `with_interval`.
+    """
+    cells = (
+        (claim, dict(zip(table.axes, at, strict=True))) for claim, at in table.within(summary.to_dataset(name="it"))
+    )
+    return [with_interval(claim, summary.sel(cell), note) for claim, cell in cells]

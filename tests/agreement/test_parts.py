@@ -14,7 +14,7 @@ from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
 from storagekit.analytic.forkjoin import RequestStream, completion_times
-from storagekit.core.units import MS
+from storagekit.core.units import KB, MS
 from storagekit.dispatch import Broadcast, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, keys
@@ -225,3 +225,12 @@ def test_writes_do_not_wait_for_a_hedge(unfold, recorded):
     system = System(RateServer(RATE), Replicas(2), Hedged(10 * MS), FCFS(), AllCopies(), slots=4)
     _, reports = unfold(Scenario(system, recorded([0.0], sectors=100, read=False)))
     assert responses(reports) == pytest.approx({0: 1.0}, rel=1e-4)
+
+
+def test_a_late_hedge_sends_no_second_part():
+    """The second part is withdrawn before it is sent, so there are no extra services."""
+    server = RateServer(1000 / SERVICE)
+    requests = RandomRequests(ExponentialSize(8 * KB), 0.8)
+    system = System(server, Replicas(3), Hedged(1e6), FCFS(), slots=32)
+    data = replicate(Scenario(system, PoissonArrivals(requests, 100.0)), seeds=range(2), requests=500, warm_up=0)
+    assert float(data.extra_services.max()) == 0

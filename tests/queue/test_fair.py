@@ -209,7 +209,7 @@ def test_every_brick_serves_in_the_order_of_the_tags_in_any_setting(seed, depth,
 UNEQUAL = (Node(2), Node(1), Node(3))
 
 
-@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("depth", [1, 2, 4])
 @pytest.mark.parametrize("coordinators", slow_but(COORDINATORS[:1], COORDINATORS), ids=lambda c: type(c).__name__)
 def test_bricks_of_unequal_sizes_each_have_one_queue(depth, coordinators):
     """Use segments of one part, so that the address determines the node and its disk."""

@@ -586,8 +586,6 @@ def test_an_idle_credit_does_not_change_the_shares_of_streams_that_always_wait(s
     assert not due.any()
 
 
-# the law of all components is tested by contracts/test_random_systems.py
-@pytest.mark.slow
 def test_a_batch_element_equals_its_single_run():
     workload = random_workload(8)
     settings = [

@@ -30,7 +30,7 @@ from storagekit.drive import Drive, RateServer, load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.papers.effort import Effort, of_profile
-from storagekit.papers.measurement import Measurement, with_interval
+from storagekit.papers.measurement import Measurement, with_interval, with_intervals
 from storagekit.papers.since.claims import FIELDS, FLOORS, LATER
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
@@ -64,9 +64,10 @@ ON_DISKS: dict[str, AbstractDispatch] = {
     "ARS": ARS(shared=True, clients=1),
     "Hashing": Hashing(),
 }
-# Policies that share a program. Every event of a program computes all its policies; D-SPTF has the most events, because its
-# messages take time.
-_PROGRAMS = (("D-SPTF",), ("C3 ranking", "ARS"), ("Two choices", "Memory", "Idle queues", "Hedged", "Tied", "Hashing"))
+# Policies with compiled programs of their own; the others share one. Every event of a program computes all its policies.
+# D-SPTF has the most events, because its messages take time, and the state of clients takes most of the time of an event.
+_APART = (("D-SPTF",), ("C3 ranking", "ARS"))
+_TOGETHER = tuple(name for name in ON_DISKS if not any(name in apart for apart in _APART))
 # Speeds of the bricks under each condition.
 _ALIKE = (1.0,) * BRICKS
 CONDITIONS = {
@@ -261,7 +262,7 @@ def _disks(drive: Drive, policy: str, condition: str, load: float, run: int, req
     gap: Any = np.append(requested.gap[:-1], np.inf).astype(np.float32)
     arrivals = RecordedArrivals(Requests(**columns), gap, scale=load * sum(speeds) / DISK_SERVICE)
     slow = FaultSchedule(*(Slowdown(brick, speed) for brick, speed in enumerate(speeds)))
-    names = next(names for names in _PROGRAMS if policy in names)
+    names = next((names for names in _APART if policy in names), _TOGETHER)
     dispatch = DispatchSwitch(tuple(ON_DISKS[name] for name in names), names.index(policy))
     return Scenario(System(drive, Replicas(BRICKS), dispatch, SATF(), faults=slow, slots=64), arrivals)
 
@@ -328,9 +329,7 @@ def mean_fields_findings(data: xr.Dataset) -> list[Measurement]:
     """
     rows = interval(data).normalized
     note = f"The simulation has {SERVERS} servers. The exact value is the limit for many servers."
-    found = [
-        with_interval(claim, rows.sel(policy=policy, load=load), note) for claim, (policy, load) in FIELDS.within(data)
-    ]
+    found = with_intervals(FIELDS, rows, note)
     normalized = data.normalized
     random, shorter, choices, memory = (
         normalized.sel(policy=name)
@@ -371,10 +370,7 @@ def floors_findings(data: xr.Dataset) -> list[Measurement]:
     list of Measurement
         One finding for each claim of `since.floors`.
     """
-    rows = interval(data).normalized
-    return [
-        with_interval(claim, rows.sel(servers=servers, load=load)) for claim, (servers, load) in FLOORS.within(data)
-    ]
+    return with_intervals(FLOORS, interval(data).normalized)
 
 
 def tails_findings(data: xr.Dataset) -> list[Measurement]:

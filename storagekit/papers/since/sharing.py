@@ -13,7 +13,7 @@ from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Scenario, System
 from storagekit.papers.effort import Effort
-from storagekit.papers.measurement import Measurement, with_interval
+from storagekit.papers.measurement import Measurement, with_interval, with_intervals
 from storagekit.papers.since.claims import BRICK_STREAMS, BRICKS, SHARES, STREAMS, TENANTS
 from storagekit.papers.since.selection import QUICK
 from storagekit.placement import Replicas, Volumes
@@ -79,7 +79,7 @@ ACCESS = {"uniform": (4, 8), "skewed": (12, 0)}
 
 
 def _scenario(queue: str, tenants: Sequence[Tenant], capacity: float) -> Scenario:
-    """Return one server with up to five tenants, which all share a program."""
+    """Return one server with five tenants. Absent tenants have no threads, so that all cases share a compiled program."""
     every = (*tenants, *[Tenant(threads=0)] * (len(_FIVE) - len(tenants)))
     weights, least, most, credits, *_ = zip(*every, strict=True)
     queues = {
@@ -95,7 +95,7 @@ def _scenario(queue: str, tenants: Sequence[Tenant], capacity: float) -> Scenari
 
 
 def _over_bricks(queue: str, access: str) -> Scenario:
-    """Return three bricks, of which the first stream uses all or only the first."""
+    """Return three bricks. The first stream uses all of them with uniform access, and only the first with skewed access."""
     weights, least, most, *_ = zip(*_OF_BRICKS, strict=True)
     parts = ([rate / _COUNT for rate in rates] for rates in (least, most))
     queues = {
@@ -177,9 +177,9 @@ def tenants(effort: Effort = QUICK, *, queue: Sequence[str] = QUEUES, case: Sequ
 
     Notes
     -----
-    The tenants have the weights 1, 1, 2, 2 and 2. The first two have reservations of 300 and 250 requests a second, as in
-    the first experiment of the mClock paper on reservations. There, tenants start one after another; here each number of
-    active tenants is a run. In the case with a limit, the third tenant has at most 300 requests a second. In the bursty
+    The tenants have the weights 1, 1, 2, 2 and 2. The first two have reservations of 300 and 250 requests a second. These
+    numbers are commonly cited from the mClock paper, where tenants start one after another; here each number of active
+    tenants is a run. In the case with a limit, the third tenant has at most 300 requests a second. In the bursty
     cases, the threads of the first tenant think for 120 ms in the mean, and it has no reservation. The fair queue has the
     weights only.
     """
@@ -234,10 +234,7 @@ def shares_findings(data: xr.Dataset) -> list[Measurement]:
         One finding for each claim of `since.shares`.
     """
     rows = interval(data).stream_rate
-    ours = [
-        with_interval(claim, rows.sel(queue="mClock", capacity=capacity, stream=stream))
-        for claim, (stream, capacity) in SHARES.within(data)
-    ]
+    ours = with_intervals(SHARES, rows.sel(queue="mClock"))
     first = next(iter(STREAMS.values()))
     least = rows.sel(capacity=float(data.capacity.min()), stream=first, statistic="mean")
     below = float(least.sel(queue="fair queue"))
@@ -319,10 +316,7 @@ def bricks_findings(data: xr.Dataset) -> list[Measurement]:
         One finding for each claim of `since.bricks`.
     """
     rows = interval(data).stream_rate
-    ours = [
-        with_interval(claim, rows.sel(queue="dmClock", access=access, stream=stream))
-        for claim, (stream, access) in BRICKS.within(data)
-    ]
+    ours = with_intervals(BRICKS, rows.sel(queue="dmClock"))
     below = float(rows.sel(queue="mClock", access="skewed", stream=BRICK_STREAMS["first"], statistic="mean"))
     note = "The number is the rate of the first stream with mClock, requests a second."
     return [*ours, Measurement("since.bricks.each_brick", below, holds=below < 0.99 * _OF_BRICKS[0].least, note=note)]
