@@ -137,14 +137,13 @@ def _wanted(
 
     The dispatcher may select parts that the location does not have; these are left out. If no selected part is left,
     the first part of the location is used. If the request needs more parts than are selected, further parts are added.
-    Parts such as parity are left out where bricks claim the parts of a write, because those parts are not written.
+    The same applies to parity on RAID 5 nodes: it holds no data of its own, and the write policy adds it to the data.
     """
     placement = scenario.system.placement
     parts, most = placement.parts_of(location), jnp.asarray(placement.parts)
-    if scenario.system.write.claims_writes:
-        parts = parts & ~placement.companions(parts, location)
-    named = jnp.where(routed & parts == 0, lowest(parts), routed & parts)
-    routed = enough_of(scenario, named, parts, placement.needed_of(location))
+    data = parts & ~placement.companions(parts, location)
+    named = jnp.where(routed & data == 0, lowest(data), routed & data)
+    routed = enough_of(scenario, named, data, placement.needed_of(location))
     receiving = (request.receiving % most.astype(jnp.uint32)).astype(jnp.int32)
     receiving = jnp.where(bit_is_set(parts, receiving), receiving, index_of(parts))
     return Sending(routed, receiving, arrival, None)

@@ -108,7 +108,12 @@ def with_interval(
     return Measurement(id, mean, basis=basis, note=note, holds=holds)
 
 
-def with_intervals(table: ClaimTable, summary: xr.DataArray, note: str = "") -> list[Measurement]:
+@validate
+def with_intervals(
+    table: Annotated[ClaimTable, instance_of(ClaimTable, "a ClaimTable")],
+    summary: Annotated[xr.DataArray, instance_of(xr.DataArray, "rows from interval or ratio")],
+    note: str = "",
+) -> list[Measurement]:
     """Return the `Measurement` of each claim of a table whose cell is in the data, with its interval.
 
     Parameters

@@ -24,7 +24,13 @@ class Immediate(AbstractWrite):
 
 
 class FirstCopy(AbstractWrite):
-    """Complete a write when its data is readable: the first copy, or enough fragments, are on disk."""
+    """Complete a write when its data is readable: the first copy, or enough fragments, are on disk.
+
+    Notes
+    -----
+    On RAID 5 nodes (`placement.Node`), parity counts like a fragment. A write may then complete before all its fragments
+    that a read needs are on disk.
+    """
 
     def rule(self, parts, receiving, readable):
         return CompletionRule(parts, jnp.zeros_like(receiving) + readable)

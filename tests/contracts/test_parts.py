@@ -2,8 +2,11 @@
 
 from itertools import product
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import requests_at
 
 from storagekit.dispatch import (
     ARS,
@@ -23,6 +26,7 @@ from storagekit.dispatch import (
 )
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
+from storagekit.engine.admission import _wanted
 from storagekit.faults import FaultSchedule, outage
 from storagekit.faults.schedule import NEVER
 from storagekit.placement import (
@@ -107,7 +111,7 @@ WANTED, SLOTS, DRIVES = 400, 12, 4
 # dispatcher of each kind with a parity, with volumes, after a loss, and with writes that are left for later or claimed.
 CODED, OTHERS = Coded(2, 3), ((PARITY[0], WRITES[0]), (WHOLE[6], WRITES[2]), (AFTER_LOSS[0], WRITES[1]))
 CASES = [
-    *(pytest.param(*case, KINDS) for case in (*OTHERS, (CODED, APART[1]), (NODES, APART[1]))),
+    *(pytest.param(*case, KINDS) for case in (*OTHERS, (CODED, APART[1]), *((NODES, write) for write in APART))),
     pytest.param(CODED, WRITES[1], DISPATCHERS),
 ] + [
     pytest.param(layout, write, DISPATCHERS, marks=pytest.mark.slow)
@@ -166,6 +170,24 @@ def assert_completed_once(reports, run: int):
     assert len(set(range(int(reports.admitted[:, run].sum()))) - set(completed)) <= SLOTS
     assert np.min(response[happened]) >= 0 and np.min(reports.elapsed[:, run]) >= 0
     return happened
+
+
+def test_a_write_is_sent_to_its_data_and_not_to_the_parity_of_a_node():
+    """Whatever parts are selected: as many data parts as a read needs, and no parity, which the write policies add."""
+    scenario = Scenario(System(DRIVE, NODES, Hashing(), SATF(), APART[0], slots=SLOTS), LOOP)
+    layout = scenario.system.placement
+    sectors = np.arange(0, 3 * 2**16, 2**11)
+    request = jax.tree.map(
+        lambda column: column[None], requests_at(sectors)._replace(read=np.zeros(len(sectors), bool))
+    )
+    location = layout.locate(scenario.system.drive, request)
+    parity = layout.companions(layout.parts_of(location), location)
+    needed = layout.needed_of(location)
+    assert np.unique(parity).size > 1 and set(np.ravel(needed).tolist()) == {1, 2}
+    for selected in range(2 ** int(layout.parts)):
+        routed = jnp.full(parity.shape, selected, jnp.uint32)
+        sent = _wanted(scenario, request, location, routed, jnp.zeros(parity.shape, jnp.float32)).routed
+        assert not np.any(sent & parity) and np.all(np.bitwise_count(np.asarray(sent)) >= needed)
 
 
 @pytest.mark.parametrize(("placement", "write", "dispatchers"), CASES, ids=name_of)

@@ -3,6 +3,7 @@
 import xarray as xr
 from nonsense.attack import ValidCall
 
+from storagekit.papers.claim_table import ClaimTable
 from storagekit.simulation import interval
 
 
@@ -38,6 +39,9 @@ VALID_CALLS = {
             "basis": "simulated",
             "holds": True,
         }
+    ),
+    "papers.measurement.with_intervals": ValidCall(
+        lambda: {"table": ClaimTable("claim"), "summary": measured(), "note": ""}
     ),
 }
 ATTRIBUTES = "attributes of a result, and parts of a scenario, which may have any value"

@@ -35,7 +35,7 @@ def _by_queue(
                 "stream",
                 palette,
                 side,
-                "Stream",
+                "Stream (requests/s)",
                 heading=heading,
                 words=words,
                 paper=exact if queue == only else None,
@@ -72,7 +72,7 @@ def shares(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         side_by_side(panels, legends="shared"),
         "Rates of three streams that always have waiting requests",
         f"mClock keeps minimum and maximum rates; its rates differ by at most {error:.1%} from the exact allocation.",
-        "A fair queue has weights only, so the first stream falls below 250 requests a second. Dashes are exact values.",
+        "A fair queue has weights only: at 875 and 1,200 requests a second, the first stream is below 250. Dashes are exact.",
     )
 
 
@@ -93,11 +93,11 @@ def tenants(summary: xr.Dataset) -> alt.TopLevelMixin:
     reserved = summary.stream_rate.sel(case=list(active), stream=TENANTS[:2])
     panels = _by_queue(reserved, "case", TENANTS[:2], 900, heading="Active tenants", words=active, width=75)
     limit, bursty = ["3 active", "3 active, limit"], ["bursty", "bursty, credit"]
-    words = dict(zip([*limit, *bursty], ["3 active", "and a limit", "bursty", "with credit"], strict=True))
+    words = dict(zip([*limit, *bursty], ["3", "3, limit", "5, bursty", "5, credit"], strict=True))
     times = summary.stream_response.sel(queue="mClock", case=[*limit, *bursty], stream=TENANTS[:2])
     side = AxisStyle("Mean response time (ms)", factor=1e3)
     palette = dict(zip(TENANTS, COLOURS[:2], strict=False))
-    response = grouped(times, "case", "stream", palette, side, None, words=words, width=75)
+    response = grouped(times, "case", "stream", palette, side, None, heading="Active tenants", words=words, width=75)
     kept, below = (
         float(reserved.sel(case="5 active", stream=TENANTS[0], statistic="mean", queue=queue))
         for queue in ("mClock", "fair queue")
@@ -106,8 +106,8 @@ def tenants(summary: xr.Dataset) -> alt.TopLevelMixin:
         side_by_side([*panels, headed(response, "mClock")], legends="shared"),
         "Two tenants with reservations of 300 and 250 requests a second, on a server of 1,500",
         f"With five active tenants, the first has {kept:.0f} requests a second with mClock, {below:.0f} with a fair queue.",
-        "The limit is the third tenant's: 300 requests a second. A bursty tenant has no reservation, and an idle credit of "
-        "0 or 64 requests.",
+        "Weights 1, 1, 2, 2, 2. Limit: 300 requests a second for tenant 3. Bursty: tenant 1 is often idle and has no "
+        "reservation; credit: the same with an idle credit of 64 requests.",
     )
 
 
