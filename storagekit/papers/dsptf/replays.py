@@ -59,7 +59,7 @@ class TraceEffort(Effort):
         the same speed, so the phase difference of two spindles is constant during a run. This difference decides how
         often each of the two disks is nearer to the data.
     requests : int
-        Number of requests of each synthetic trace, by default 2^15; 0 for its full length.
+        Number of requests of each synthetic trace, by default 2^14; 0 for its full length.
     requests_on_32_bricks : int
         Number of requests of each synthetic trace on the 32 bricks of table 3, by default 2^14. A request on 32 bricks
         takes more time to simulate.
@@ -68,7 +68,7 @@ class TraceEffort(Effort):
     """
 
     seeds: int = 4
-    requests: int = 2**15
+    requests: int = 2**14
     requests_on_32_bricks: int = 2**14
 
 
