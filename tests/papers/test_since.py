@@ -56,7 +56,7 @@ def test_every_claim_has_a_finding():
         slower.p99.loc[{"policy": policy, **where}] = 51
         broken = {name for name, verdict in verdicts(since.tails_findings(slower)).items() if verdict == "broken"}
         assert broken == {claim}
-    simulated = {"since.shares", "since.tenants", "since.bricks"}
+    simulated = {"since.shares", "since.tenants", "since.bricks", "since.declustering"}
     ids = {row.id for row in [*found, *since.tails_findings(tails)]}
     assert ids == {claim.id for claim in load_claims("since") if claim.exhibit not in simulated}
 
@@ -102,6 +102,27 @@ def test_small_runs_keep_the_rates_of_dmclock_over_bricks():
     swapped = data.assign_coords(queue=data["queue"].values[::-1])
     assert verdicts(since.bricks_findings(swapped))["since.bricks.each_brick"] == "broken"
     assert verdicts(since.bricks_findings(swapped))["since.bricks.first[skewed]"] == "miss"
+
+
+def test_small_runs_of_declustered_parity():
+    """The accesses after a loss are counted by hand: the data, its parity, or neither of a request is lost."""
+    data = since.declustering(Effort(seeds=4, requests=600))
+    group, disks = data["group"], 21
+    read = (disks - 1 + group - 1) / disks
+    write = ((group - 1) + 1 + (disks - 2) * 4) / disks
+    found = interval(data).accesses
+    error = (found.sel(statistic="high") - found.sel(statistic="mean")).clip(0.02)
+    assert (abs(found.sel(statistic="mean") - (read + write) / 2) < 2 * error).all()
+    assert set(verdicts(since.declustering_findings(data)).values()) <= {"match", "holds"}
+    swapped = data.assign_coords(group=group.values[::-1])
+    assert verdicts(since.declustering_findings(swapped))["since.declustering.accesses[4]"] == "miss"
+    turned = verdicts(since.declustering_findings(data.isel(group=slice(None, None, -1))))
+    broken = {f"since.declustering.{name}" for name in ("after_loss", "rebuild", "rebuild_time")}
+    assert {claim for claim, verdict in turned.items() if verdict == "broken"} == broken
+    assert "Declustered parity on 21 disks" in str(draw.declustering(interval(data)).to_dict()["title"])
+    slow = data.copy(deep=True)
+    slow.response.loc[{"state": "no loss", "group": 10}] *= 1.2
+    assert verdicts(since.declustering_findings(slow))["since.declustering.no_loss"] == "broken"
 
 
 def test_streams_of_requests_differ_only_where_the_condition_says():

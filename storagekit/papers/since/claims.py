@@ -16,6 +16,8 @@ SHARES = ClaimTable("since.shares.{stream}[{capacity}]", stream=STREAMS, capacit
 TENANTS = [f"tenant {number}" for number in range(1, 6)]
 BRICK_STREAMS = {"first": "weight 1, at least 500", "second": "weight 2", "third": "weight 3, at most 600"}
 BRICKS = ClaimTable("since.bricks.{stream}[{access}]", stream=BRICK_STREAMS, access=("uniform", "skewed"))
+# Accesses of a request after a loss, by the size of the groups.
+ACCESSES = ClaimTable("since.declustering.accesses[{group}]", group=(4, 10, 20))
 CODES = ClaimTable(
     "since.codes.{code}[{quantity}]",
     code={"azure": "12-2-2", "small": "6-2-2"},

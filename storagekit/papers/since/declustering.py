@@ -1,0 +1,145 @@
+"""Declustered parity: response times without a loss, after a loss and during a rebuild, by the size of the groups."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from storagekit.core.provenance import made_jointly
+from storagekit.core.units import SECTOR
+from storagekit.dispatch import Broadcast
+from storagekit.drive import Drive, load_drive
+from storagekit.engine import Scenario, System
+from storagekit.papers.effort import Effort
+from storagekit.papers.measurement import Measurement, with_interval, with_intervals
+from storagekit.papers.since.claims import ACCESSES
+from storagekit.papers.since.selection import QUICK
+from storagekit.placement import AbstractPlacement, AfterLoss, DeclusteredParity
+from storagekit.schedule import SATF
+from storagekit.simulation import by_stream, interval, ratio, rebuild_scenario, sweep
+from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
+
+DISKS = 21
+# Sizes of the groups. Each leaves the space of one of the 21 disks free, as distributed spare space.
+GROUPS = (4, 10, 20)
+# Requests of a run, as a multiple of the requests of a run of `tails`.
+_LONGER = 3
+# Users' requests a second, with which the disks are busy for about a quarter of the time.
+USERS, RATE = RandomRequests(FixedSize(4096), read_share=0.5), 300.0
+# Restored bytes a second during a rebuild, and bytes of one request of the rebuild.
+REBUILD, CHUNK = 4e6, 2**20
+STATES = ("no loss", "after a loss", "during a rebuild")
+# Response times count as equal if they differ by less than this share.
+_EQUAL = 0.05
+
+
+def declustering(effort: Effort = QUICK, *, group: Sequence[int] = GROUPS) -> xr.Dataset:
+    """Return the response times of 21 disks with declustered parity, by the size of the groups.
+
+    Parameters
+    ----------
+    effort : Effort
+        Number and length of the runs.
+    group : sequence of int
+        Numbers of units of a row, including its parity.
+
+    Returns
+    -------
+    Dataset
+        Over `state`, `group` and `seed`: `response`, mean response time of users' requests, seconds. Over `group` and
+        `seed`: `accesses`, accesses for each user's request after a loss; `rebuild_time`, seconds.
+
+    Notes
+    -----
+    Half of the requests are reads. All have 4 KB. After a loss, a read of lost data reads all other units of its row, and
+    the survivors of the lost disk share this work. The smaller the groups, the smaller is the part of each survivor.
+
+    A rebuild restores 4 MB a second with the distributed spare space. `rebuild_time` is an estimate for a rebuild that
+    uses all the time that the users' requests leave. It assumes that the work of the disks grows with the restored bytes
+    a second as between no rebuild and this rebuild.
+    """
+    drive, runs, requests = load_drive("atlas10k"), effort.seed_list, _LONGER * effort.requests
+
+    def system(layout: AbstractPlacement) -> System:
+        return System(drive, layout, Broadcast(), SATF())
+
+    def complete(group: int) -> Scenario:
+        return Scenario(system(DeclusteredParity(DISKS, group)), PoissonArrivals(USERS, RATE))
+
+    def lost(group: int, run: int, **rebuild: float) -> Scenario:
+        layout = system(AfterLoss(DeclusteredParity(DISKS, group)))
+        # a run that ends at a number of completions needs some more arrivals
+        return rebuild_scenario(layout, USERS, rate=RATE, requests=requests + 200, seed=run, **rebuild)
+
+    length = {"requests": requests, "warm_up": requests // 5}
+    found = [sweep(complete, {"group": group}, seeds=runs, **length)]
+    for rebuild in ({}, {"rebuild_rate": REBUILD, "chunk": CHUNK}):
+        data = sweep(
+            lambda group, run, rebuild=rebuild: lost(group, run, **rebuild),
+            {"group": group, "run": runs},
+            seeds=[effort.first_seed],
+            measures=by_stream(2),
+            **length,
+        )
+        found.append(data.isel(seed=0, drop=True).rename(run="seed"))
+    response = xr.concat([one.response for one in found], "state").assign_coords(state=list(STATES))
+    busy = [one.utilization.sum("brick") / (DISKS - 1) for one in found[1:]]
+    restored = xr.DataArray([_restored(drive, size) for size in group], {"group": list(group)})
+    work = (busy[1] - busy[0]) / found[2].stream_throughput.sel(stream=1, drop=True)
+    data = xr.Dataset(
+        {
+            "response": response.assign_attrs(units="s", long_name="mean response time"),
+            "accesses": (found[1].accesses / found[1].requests).assign_attrs(
+                units="1", long_name="accesses of a request"
+            ),
+            "rebuild_time": (restored * work / (1 - busy[0])).assign_attrs(
+                units="s", long_name="shortest time of a rebuild"
+            ),
+        }
+    )
+    attributes = made_jointly([one.attrs for one in found], None)
+    return data.assign_attrs(attributes | {"seeds": runs, "paper": "since", "exhibit": "since.declustering"})
+
+
+def _restored(drive: Drive, group: int) -> float:
+    """Return the number of bytes that a rebuild restores: the used space of a disk without its spare space."""
+    layout = AfterLoss(DeclusteredParity(DISKS, group))
+    return float(layout.used(drive)) * SECTOR * (1 - float(layout.layout.spare_units) / DISKS)
+
+
+def declustering_findings(data: xr.Dataset) -> list[Measurement]:
+    """Return the findings on declustered parity.
+
+    Parameters
+    ----------
+    data : Dataset
+        Result of `declustering`.
+
+    Returns
+    -------
+    list of Measurement
+        One finding for each claim of `since.declustering`.
+    """
+    response = data.response
+    intact = ratio(response.sel(state=STATES[0]), response.sel(state=STATES[0]).isel(group=0))
+    equal = bool(((intact.sel(statistic="low") > 1 - _EQUAL) & (intact.sel(statistic="high") < 1 + _EQUAL)).all())
+    apart = int(abs(intact.sel(statistic="mean") - 1).argmax("group"))
+    farthest = intact.isel(group=apart).drop_vars(["group", "state"])
+    text = (
+        f"The number is the response time with groups of {int(data.group[apart])}, divided by the one with groups of 4."
+    )
+    return [
+        with_interval("since.declustering.no_loss", farthest, text, holds=equal),
+        _rises("since.declustering.after_loss", response.sel(state=STATES[1], drop=True)),
+        _rises("since.declustering.rebuild", response.sel(state=STATES[2], drop=True)),
+        _rises("since.declustering.rebuild_time", data.rebuild_time),
+        *with_intervals(ACCESSES, interval(data).accesses),
+    ]
+
+
+def _rises(claim: str, values: xr.DataArray) -> Measurement:
+    """Return the finding that values rise with the size of the groups, with the ratio of the last and first value."""
+    largest = ratio(values.isel(group=-1, drop=True), values.isel(group=0, drop=True))
+    rises = bool(np.all(np.diff(values.mean("seed").values) > 0))
+    text = "The number is the value with the largest groups, divided by the value with the smallest groups."
+    return with_interval(claim, largest, text, holds=rises and float(largest.sel(statistic="low")) > 1)
