@@ -23,7 +23,7 @@ from storagekit.engine.run import CHUNK, Runner, _advance
 from storagekit.papers.dsfq import bricks as dsfq
 from storagekit.papers.dsptf.brick_group import SLOTS, group
 from storagekit.papers.srarray.disk import paper_drive
-from storagekit.papers.srarray.disk_array import placed
+from storagekit.papers.srarray.disk_array import placement_of
 from storagekit.placement import Declustered, Replicas
 from storagekit.plan import Layout
 from storagekit.schedule import RSATF, SATF
@@ -201,7 +201,7 @@ def test_a_day_of_delayed_writes(against):
     """Compare tables of 10,000 (the paper's) and 64 delayed writes on a day of srarray's Cello base; one run."""
     model, layout, drive = CELLO_BASE, Layout.parse("2x3x1"), paper_drive()
     trace = generate(model, seed=0, stop=24 * 3600)
-    placement = placed(layout, drive, model.data)
+    placement = placement_of(layout, drive, model.data)
     arrivals = recorded(trace, int(placement.capacity(drive)))
 
     def day(table):

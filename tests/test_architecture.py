@@ -1,5 +1,8 @@
 """The architecture: the import-linter contracts of pyproject.toml, no circular imports, and the coupling of modules."""
 
+import ast
+import importlib
+import importlib.util
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
@@ -101,3 +104,22 @@ def test_a_module_that_depends_on_many_others_is_found():
     others = {f"storagekit.b.file_{number}" for number in range(MOST_IMPORTED + 1)}
     assert coupled({"storagekit.a.x": others}) == {"storagekit.a.x": MOST_IMPORTED + 1}
     assert not coupled({"storagekit.b.x": others, "storagekit": others})
+
+
+@pytest.mark.skipif(not (ROOT / "benchmarks").exists(), reason="needs a checkout, this is an installed package")
+def test_the_benchmarks_import_existing_names():
+    """Tests do not run the benchmarks, so that a renamed function could break them unnoticed."""
+    imported = [
+        (path.name, node.module, name.name)
+        for path in sorted((ROOT / "benchmarks").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("storagekit")
+        for name in node.names
+    ]
+    assert len(imported) > 40
+    assert [entry for entry in imported if not _exists(*entry[1:])] == []
+
+
+def _exists(module: str, name: str) -> bool:
+    found = importlib.import_module(module)
+    return hasattr(found, name) or (hasattr(found, "__path__") and bool(importlib.util.find_spec(f"{module}.{name}")))
