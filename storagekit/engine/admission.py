@@ -137,7 +137,7 @@ def _wanted(
 
     The dispatcher may select parts that the location does not have; these are left out. If no selected part is left,
     the first part of the location is used. If the request needs more parts than are selected, further parts are added.
-    The same applies to parity on RAID 5 nodes: it holds no data of its own, and the write policy adds it to the data.
+    Parity on RAID 5 nodes (`companions`) is never returned. The write policy determines whether it is written.
     """
     placement = scenario.system.placement
     parts, most = placement.parts_of(location), jnp.asarray(placement.parts)

@@ -271,4 +271,5 @@ class Claimed(AbstractWrite):
         return CompletionRule(parts, jnp.zeros_like(receiving) + readable)
 
     def targets(self, private, routed, read, location, placement):
-        return routed & ~placement.companions(routed, location)
+        # parity on RAID 5 nodes is not among these parts, see `engine.admission`
+        return routed

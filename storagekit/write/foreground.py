@@ -28,8 +28,8 @@ class FirstCopy(AbstractWrite):
 
     Notes
     -----
-    On RAID 5 nodes (`placement.Node`), parity counts like a fragment. A write may then complete before all its fragments
-    that a read needs are on disk.
+    On RAID 5 nodes (`placement.Node`), parity counts like a copy or a fragment. A write may then complete before the copy,
+    or all fragments that a read needs, are on disk.
     """
 
     def rule(self, parts, receiving, readable):

@@ -173,7 +173,7 @@ def assert_completed_once(reports, run: int):
 
 
 def test_a_write_is_sent_to_its_data_and_not_to_the_parity_of_a_node():
-    """Whatever parts are selected: as many data parts as a read needs, and no parity, which the write policies add."""
+    """Whatever parts are selected: as many data parts as a read needs, and no parity."""
     scenario = Scenario(System(DRIVE, NODES, Hashing(), SATF(), APART[0], slots=SLOTS), LOOP)
     layout = scenario.system.placement
     sectors = np.arange(0, 3 * 2**16, 2**11)

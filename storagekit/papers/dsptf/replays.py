@@ -61,8 +61,8 @@ class TraceEffort(Effort):
     requests : int
         Number of requests of each synthetic trace, by default 2^14; 0 for its full length.
     requests_on_32_bricks : int
-        Number of requests of each synthetic trace on the 32 bricks of table 3, by default 2^14. A request on 32 bricks
-        takes more time to simulate.
+        Number of requests of each synthetic trace on the 32 bricks of table 3, by default 2^14. The full profile has fewer
+        of them than of `requests`, because a request on 32 bricks takes more time to simulate.
     first_seed : int
         The first of the seeds, by default 0. It is also the seed of the synthetic traces.
     """
