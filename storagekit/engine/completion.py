@@ -82,8 +82,13 @@ def rule_of(
     CompletionRule
         The condition.
     """
-    readable = scenario.system.placement.needed_of(location)
+    placement = scenario.system.placement
+    readable = placement.needed_of(location)
     written = scenario.system.write.rule(targets, receiving, readable)
+    # where some of the parts suffice, they are data, because parity on RAID 5 nodes does not make the data readable
+    suffice = written.needed < size(written.counted)
+    data = written.counted & ~placement.companions(written.counted, location)
+    written = written._replace(counted=jnp.where(suffice, data, written.counted))
     read = request.read
     return CompletionRule(jnp.where(read, targets, written.counted), jnp.where(read, readable, written.needed))
 

@@ -26,10 +26,7 @@ class Immediate(AbstractWrite):
 class FirstCopy(AbstractWrite):
     """Complete a write when its data is readable: the first copy, or enough fragments, are on disk.
 
-    Notes
-    -----
-    On RAID 5 nodes (`placement.Node`), parity counts like a copy or a fragment. A write may then complete before the copy,
-    or all fragments that a read needs, are on disk.
+    Parity on RAID 5 nodes (`placement.Node`) does not count.
     """
 
     def rule(self, parts, receiving, readable):

@@ -27,6 +27,7 @@ from storagekit.dispatch import (
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
 from storagekit.engine.admission import _wanted
+from storagekit.engine.completion import rule_of
 from storagekit.faults import FaultSchedule, outage
 from storagekit.faults.schedule import NEVER
 from storagekit.placement import (
@@ -172,15 +173,38 @@ def assert_completed_once(reports, run: int):
     return happened
 
 
+def on_nodes(write) -> Scenario:
+    return Scenario(System(DRIVE, NODES, Hashing(), SATF(), write, slots=SLOTS), LOOP)
+
+
+def writes_on(scenario: Scenario):
+    """Return writes all over the volumes, and their locations."""
+    sectors = np.arange(0, 3 * 2**16, 2**11)
+    request = requests_at(sectors)._replace(read=np.zeros(len(sectors), bool))
+    request = jax.tree.map(lambda column: column[None], request)
+    return request, scenario.system.placement.locate(scenario.system.drive, request)
+
+
+def test_parity_of_a_node_does_not_make_the_data_of_a_write_readable():
+    for write, all_parts in ((FirstCopy(), False), (AllCopies(), True)):
+        scenario = on_nodes(write)
+        request, location = writes_on(scenario)
+        layout = scenario.system.placement
+        parts = layout.parts_of(location)
+        parity = layout.companions(parts, location)
+        rule = rule_of(scenario, request, location, parts, jnp.zeros(parts.shape, jnp.int32))
+        assert parity.any()
+        assert np.array_equal(rule.counted, parts if all_parts else parts & ~parity)
+        assert np.array_equal(
+            rule.needed, np.bitwise_count(np.asarray(parts)) if all_parts else layout.needed_of(location)
+        )
+
+
 def test_a_write_is_sent_to_its_data_and_not_to_the_parity_of_a_node():
     """Whatever parts are selected: as many data parts as a read needs, and no parity."""
-    scenario = Scenario(System(DRIVE, NODES, Hashing(), SATF(), APART[0], slots=SLOTS), LOOP)
+    scenario = on_nodes(APART[0])
     layout = scenario.system.placement
-    sectors = np.arange(0, 3 * 2**16, 2**11)
-    request = jax.tree.map(
-        lambda column: column[None], requests_at(sectors)._replace(read=np.zeros(len(sectors), bool))
-    )
-    location = layout.locate(scenario.system.drive, request)
+    request, location = writes_on(scenario)
     parity = layout.companions(layout.parts_of(location), location)
     needed = layout.needed_of(location)
     assert np.unique(parity).size > 1 and set(np.ravel(needed).tolist()) == {1, 2}
