@@ -13,7 +13,7 @@ from storagekit.engine import Scenario, System
 from storagekit.papers.effort import Effort
 from storagekit.papers.measurement import Measurement, with_interval, with_intervals
 from storagekit.papers.since.claims import ACCESSES
-from storagekit.papers.since.selection import QUICK
+from storagekit.papers.since.selection import QUICK, above_one
 from storagekit.placement import AbstractPlacement, AfterLoss, DeclusteredParity
 from storagekit.schedule import SATF
 from storagekit.simulation import by_stream, interval, ratio, rebuild_scenario, sweep
@@ -33,10 +33,6 @@ REBUILD, CHUNK = 4e6, 2**20
 STATES = ("no loss", "after a loss", "during a rebuild")
 # Response times count as equal if they differ by less than this share.
 _EQUAL = 0.05
-_ESTIMATE = (
-    "The time is an estimate from a rebuild of 4 MB/s: all disks share the work at any time, and the rebuild uses their "
-    "idle time."
-)
 
 
 def declustering(effort: Effort = QUICK, *, group: Sequence[int] = GROUPS) -> xr.Dataset:
@@ -116,8 +112,7 @@ def declustering(effort: Effort = QUICK, *, group: Sequence[int] = GROUPS) -> xr
             ),
         }
     )
-    attributes = made_jointly([one.attrs for one in found], None)
-    return data.assign_attrs(attributes | {"seeds": runs, "paper": "since", "exhibit": "since.declustering"})
+    return data.assign_attrs(made_jointly([one.attrs for one in found]) | {"seeds": runs})
 
 
 def _restored(drive: Drive, group: int) -> float:
@@ -150,20 +145,13 @@ def declustering_findings(data: xr.Dataset) -> list[Measurement]:
     )
     return [
         with_interval("since.declustering.no_loss", farthest, text, holds=equal),
-        _rises("since.declustering.after_loss", response.sel(state=STATES[1], drop=True)),
-        _rises("since.declustering.rebuild", response.sel(state=STATES[2], drop=True)),
-        _rises("since.declustering.rebuild_time", data.rebuild_time, _ESTIMATE),
+        above_one("since.declustering.after_loss", _steps(response.sel(state=STATES[1], drop=True))),
+        above_one("since.declustering.rebuild", _steps(response.sel(state=STATES[2], drop=True))),
+        above_one("since.declustering.rebuild_time", _steps(data.rebuild_time)),
         *with_intervals(ACCESSES, interval(data).accesses),
     ]
 
 
-def _rises(claim: str, values: xr.DataArray, more: str = "") -> Measurement:
-    """Return the finding that values rise with the size of the groups, with the ratio of the last and first value."""
-    largest = ratio(values.isel(group=-1, drop=True), values.isel(group=0, drop=True))
-    steps = [
-        ratio(values.isel(group=at + 1, drop=True), values.isel(group=at, drop=True))
-        for at in range(values.sizes["group"] - 1)
-    ]
-    text = "The number is the value with the largest groups, divided by the value with the smallest groups."
-    rises = all(float(step.sel(statistic="low")) > 1 for step in steps)
-    return with_interval(claim, largest, f"{text} {more}".strip(), holds=rises)
+def _steps(values: xr.DataArray) -> xr.DataArray:
+    """Return the ratio of the value with each size of the groups to the value with the next smaller size."""
+    return ratio(values, values.shift(group=1)).isel(group=slice(1, None))

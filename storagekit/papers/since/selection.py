@@ -338,16 +338,29 @@ def mean_fields_findings(data: xr.Dataset) -> list[Measurement]:
     low = normalized["load"] <= 0.7
     return [
         *found,
-        _worst("since.mean_fields.shorter_idle_queue", ratio(random, shorter)),
-        _worst(
+        above_one("since.mean_fields.shorter_idle_queue", ratio(random, shorter)),
+        above_one(
             "since.mean_fields.idle_queue_overhead", ratio((choices - 1)[{"load": low}], (shorter - 1)[{"load": low}])
         ),
-        _worst("since.mean_fields.memory_alone", ratio(memory, choices)),
+        above_one("since.mean_fields.memory_alone", ratio(memory, choices)),
     ]
 
 
-def _worst(claim: str, ratios: xr.DataArray) -> Measurement:
-    """Return the finding that all ratios are above 1, with the ratio whose interval has the lowest end."""
+def above_one(claim: str, ratios: xr.DataArray) -> Measurement:
+    """Return the finding that all ratios are above 1, with the ratio whose interval has the lowest end.
+
+    Parameters
+    ----------
+    claim : str
+        Identifier of the claim.
+    ratios : DataArray, shape [*axes, statistic]
+        The values mean, low and high, as `ratio` returns them.
+
+    Returns
+    -------
+    Measurement
+        The finding.
+    """
     axes = [name for name in ratios.dims if name != "statistic"]
     cells = ratios.expand_dims("cell") if not axes else ratios.stack(cell=axes)
     least = cells.isel(cell=int(np.argmin(cells.sel(statistic="low").values)))
@@ -392,7 +405,7 @@ def tails_findings(data: xr.Dataset) -> list[Measurement]:
     slow = data.p99.sel(condition="a slow brick")
     others = [name for name in data.policy.values.tolist() if name != "Hashing"]
     return [
-        _worst("since.tails.tied", tied),
-        _worst("since.tails.dsptf", ratio(best, data.p99.sel(policy="D-SPTF"))),
-        _worst("since.tails.slow_brick", ratio(slow.sel(policy="Hashing"), slow.sel(policy=others).max("policy"))),
+        above_one("since.tails.tied", tied),
+        above_one("since.tails.dsptf", ratio(best, data.p99.sel(policy="D-SPTF"))),
+        above_one("since.tails.slow_brick", ratio(slow.sel(policy="Hashing"), slow.sel(policy=others).max("policy"))),
     ]
