@@ -518,47 +518,6 @@ def where_tree(condition: Bool[Array, "..."], new: PyTree, old: PyTree) -> PyTre
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
 
 
-def stored(tree: PyTree, rows: int = FEW_ROWS + 1) -> PyTree:
-    """Return the arrays of a pytree after they have been stored in one array for each width of a number.
-
-    Parameters
-    ----------
-    tree : pytree of arrays
-        Arrays of numbers or bool, at least two. XLA removes the array that stores a single value.
-    rows : int, optional
-        Number of rows into which the values are masked, by default many. In a batch, values with at most 31 rows are
-        not stored, because to compute them again takes less time.
-
-    Returns
-    -------
-    pytree of arrays
-        The same values.
-
-    Notes
-    -----
-    XLA computes a value again for each row that it is masked into, unless the value is stored. If the values are not
-    stored, an event of eight drives with a buffer takes 1.5 times as long, and an event of a single run with 64 slots
-    1.5 times.
-    """
-    leaves, form = jax.tree.flatten(tree)
-    if leaves[0].ndim > 1 and rows <= FEW_ROWS:
-        return tree
-    found = list(leaves)
-    for kind in (jnp.int32, jnp.int64):
-        width = np.dtype(kind).itemsize
-        chosen = [
-            at for at, leaf in enumerate(leaves) if leaf.dtype.itemsize == width or (leaf.dtype == bool and width == 4)
-        ]
-        words = [leaves[at].astype(kind) if leaves[at].dtype == bool else leaves[at].view(kind) for at in chosen]
-        if not words:
-            continue
-        one = jax.lax.optimization_barrier(jnp.concatenate(words))
-        ends = np.cumsum([word.shape[0] for word in words])
-        for at, piece in zip(chosen, jnp.split(one, ends[:-1].tolist()), strict=True):
-            found[at] = piece.astype(bool) if leaves[at].dtype == bool else piece.view(leaves[at].dtype)
-    return form.unflatten(found)
-
-
 def union(masks: UInt32[Array, "row *batch"]) -> UInt32[Array, "1 *batch"]:
     """Return the bits that are set in any entry along the first axis, `[1, *batch]`."""
     return fold(jnp.bitwise_or, jnp.bitwise_or.reduce, masks)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import stored
+from storagekit.core.packed import stored
 from storagekit.core.validation import validate
 from storagekit.drive.base import (
     AbstractBuffer,

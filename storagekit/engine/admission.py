@@ -20,15 +20,15 @@ from storagekit.core.batching import (
     pick,
     pick_tree,
     row_index,
-    stored,
     union,
     where_tree,
 )
+from storagekit.core.packed import packed, stored
 from storagekit.dispatch import View
 from storagekit.drive import Arm
 from storagekit.engine.completion import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
-from storagekit.engine.state import Slots, State, issue, mechanics, notify, time_of
+from storagekit.engine.state import Entered, Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario
 from storagekit.placement import NearestReplica, nearest_replica, of_part
 from storagekit.workload import Requests
@@ -220,7 +220,7 @@ def _seated(
     waits: mask of the parts of the request that wait. completion: completion time, inf if unknown. first: mask of the parts
     that a write reads first.
     """
-    new = Slots(
+    entered = Entered(
         number=request.number,
         location=location,
         read=request.read,
@@ -228,19 +228,27 @@ def _seated(
         stream=None if slots.stream is None else request.stream,
         client=None if slots.client is None else request.client,
         sectors=None if slots.sectors is None else request.sectors,
-        receiving=sending.receiving,
-        arrival_time=arrival,
-        sent=sending.sent,
-        waiting=waits,
-        rule=rule,
-        ended=None if slots.ended is None else jnp.zeros_like(request.number),
-        completion=completion,
-        completed=jnp.zeros_like(request.read),
-        latest=jnp.full_like(arrival, -jnp.inf),
-        reads_first=None if slots.reads_first is None or first is None else first != 0,
     )
-    row = jax.tree.map(lambda value, kept: jnp.broadcast_to(value, arrival.shape).astype(kept.dtype), new, slots)
-    return where_tree(slot_mask, stored(row, slot_mask.shape[0]), slots)
+    others = {
+        "receiving": sending.receiving,
+        "arrival_time": arrival,
+        "sent": sending.sent,
+        "waiting": waits,
+        "rule": rule,
+        "ended": None if slots.ended is None else jnp.zeros_like(request.number),
+        "completion": completion,
+        "completed": jnp.zeros_like(request.read),
+        "latest": jnp.full_like(arrival, -jnp.inf),
+        "reads_first": None if slots.reads_first is None or first is None else first != 0,
+    }
+    kept = {name: getattr(slots, name) for name in others}
+    before = Entered(*(getattr(slots, name) for name in Entered._fields)), kept
+    row = jax.tree.map(
+        lambda value, old: jnp.broadcast_to(value, arrival.shape).astype(old.dtype), (entered, others), before
+    )
+    entered, others = stored(row, slot_mask.shape[0])
+    words = slots.entered.where(slot_mask[None], packed(jax.tree.map(lambda value: value[None], entered)))
+    return slots._replace(entered=words, **where_tree(slot_mask, others, kept))
 
 
 def view_for(

@@ -11,19 +11,22 @@ from storagekit.core.batching import MOST_WHOLE
 from storagekit.core.errors import InputError, SimulationError
 from storagekit.core.validation import AMOUNT, NUMBER, POSITIVE, Count, instance_of, require_takes, several, validate
 from storagekit.engine.record import CORE, Record, Tally
-from storagekit.engine.run import SEEDS, Runner, keys, run_key
+from storagekit.engine.run import SEEDS, Runner, keys, run_key, state_bytes
 from storagekit.engine.system import Scenario
 
 # larger arrays are equal only if they are the same object, because comparing traces takes too long
 LARGE = 2**17
-# Number of runs of a batch on each CPU device. A padding run takes as much time as any other run, so that many would be
-# padding in a small sweep.
-FEW_RUNS = 16
-# Number of runs of a wide batch on each CPU device. A run then takes 0.35 to 0.76 of the time (benchmarks/README.md), but a
+# Number of runs of a batch on each CPU device. An event of 16 runs takes nearly as much time as an event of 32 runs, and
+# with many slots more, because LLVM unrolls loops over 16 runs instead of using vector registers (benchmarks/README.md).
+FEW_RUNS = 32
+# Number of runs of a wide batch on each CPU device. A run then takes 0.8 to 1.08 of the time (benchmarks/README.md), but a
 # second program is compiled. A sweep has wide batches if its runs fill at least `LEAST_FULL` of them.
-MANY_RUNS, LEAST_FULL = 64, 4
-# largest total number of slots of the runs of a batch on each device
-TOGETHER = 4096
+MANY_RUNS, LEAST_FULL = 64, 16
+# Largest number of bytes of the states of a batch on each CPU device. An event whose work is proportional to the number of
+# runs, such as an event of ARS with its table of delayed writes, takes longer in a wider batch.
+MOST_BYTES = 2**22
+# Bytes of the state of a run for each slot, approximately and without tables.
+SLOT_BYTES = 128
 # number of chunks of events between two reports of progress
 STRIDE = 8
 # limits of the number of requests
@@ -136,7 +139,7 @@ def stack(
 
 
 @validate
-def width(runs: Count, slots: Count = 64) -> int:
+def width(runs: Count, each: Count = 64 * SLOT_BYTES) -> int:
     """Return the number of runs of a batch, padding included.
 
     There are only a few widths, so that sweeps of different sizes share a compilation. A compilation takes longer than
@@ -146,23 +149,24 @@ def width(runs: Count, slots: Count = 64) -> int:
     ----------
     runs : int
         Number of runs without padding.
-    slots : int
-        Number of slots of each run, by default 64.
+    each : int
+        Number of bytes of the state of each run, by default the size with 64 slots.
 
     Returns
     -------
     int
-        The number is 1 for a single run. On a CPU it is 16 for each device, or less if 16 runs have more than 4,096
-        slots in total. On an accelerator it is 4,096.
+        The number is 1 for a single run. On a CPU it is 32 for each device, or a smaller power of two if the states of 32
+        runs have more than 4 MiB. On an accelerator it is 4,096.
     """
-    return 1 if runs == 1 else _width(FEW_RUNS, slots)
+    return 1 if runs == 1 else _width(FEW_RUNS, each)
 
 
-def _width(runs: int, slots: int) -> int:
+def _width(runs: int, each: int) -> int:
     """Return the number of runs of a batch, for a number of runs on each CPU device."""
     if jax.default_backend() != "cpu":
         return 4096
-    return max(1, min(runs, TOGETHER // slots)) * len(jax.devices())
+    fitting = 2 ** (max(1, MOST_BYTES // each).bit_length() - 1)
+    return min(runs, fitting) * len(jax.devices())
 
 
 @validate
@@ -175,7 +179,7 @@ def batches(
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
     """Divide a stacked scenario into batches, and yield the batches.
 
-    All batches have the same width. Only if the sweep has enough runs for four batches of 64 runs on each CPU device,
+    All batches have the same width. Only if the sweep has enough runs for 16 batches of 64 runs on each CPU device,
     these wider batches come first, as long as they are full. The last batch is padded with copies of its last run.
 
     Parameters
@@ -185,9 +189,9 @@ def batches(
     key : array of uint32, shape `[2, run]`
         Keys of the runs.
     padded : bool
-        Whether a small batch is padded to `width`, by default True. Otherwise it is padded only until all devices have
-        the same number of runs. False is faster for long runs, because simulating the padding then takes longer than
-        another compilation.
+        Whether a small batch is padded to `width`, by default True. Otherwise a batch of at most a quarter of this width
+        is padded only until all devices have the same number of runs. False is faster for long runs, because simulating
+        the padding then takes longer than another compilation. A larger batch takes about as long as a full batch.
     together : int
         Number of consecutive runs that stay in one batch, such as the seeds of a point, by default 1. These runs are
         divided among batches only if this number exceeds the width of a batch.
@@ -206,9 +210,9 @@ def batches(
         Number of runs of the batch that are not padding.
     """
     runs, devices = key.shape[1], len(jax.devices())
-    slots = scenario.system.slots
-    most, widest = width(among or runs, slots), _width(MANY_RUNS, slots)
-    usual = most if padded else min(most, -(-runs // devices) * devices)
+    each = state_bytes(scenario, key)
+    most, widest = width(among or runs, each), _width(MANY_RUNS, each)
+    usual = most if padded or runs > most // 4 else -(-runs // devices) * devices
     large = (among or runs) >= LEAST_FULL * widest
     start = 0
     while start < runs:

@@ -24,6 +24,7 @@ from storagekit.core.compilation import announce_compilations
 from storagekit.core.devices import compiler_options, memory, say_if_late
 from storagekit.core.errors import InputError
 from storagekit.core.garbage import uncollected
+from storagekit.core.packed import packed
 from storagekit.core.validation import Validator, instance_of, several, shown, traced, validate
 from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import event
@@ -142,13 +143,13 @@ def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tall
             admitted = run.first + state.taken
             within = (admitted > run.counted[:1]) & (admitted <= run.counted[1:])
             added = jax.tree.map(partial(jnp.where, within), added, tally)
-        return (state, added), record.log.keep(scenario, state, report)
+        return (state, added), packed(record.log.keep(scenario, state, report))
 
     batch = run.key.shape[1:]
     fresh = run.state._replace(taken=jnp.zeros_like(run.first))
     nothing = record.init(scenario.system.drives, batch)
     (state, tally), kept = jax.lax.scan(body, (fresh, nothing), None, length=CHUNK)
-    return run._replace(state=state, first=run.first + state.taken), (tally, kept)
+    return run._replace(state=state, first=run.first + state.taken), (tally, kept.tree(axis=1))
 
 
 def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Run, tuple[Tally, Any]]:
@@ -276,13 +277,34 @@ def require_room(state: PyTree, system: System, runs: int) -> None:
     InputError
         If three copies of the state exceed the memory.
     """
-    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+    size = _bytes(state)
     if COPIES * size > (most := memory()):
         raise InputError(
             f"a batch of {runs} runs with {system.slots} slots and {system.drives} drives needs {COPIES * size} "
             f"bytes, {COPIES} times its state, but {most:.0f} bytes are available: lower System.slots, the "
             "outstanding requests, the cache size, or the number of seeds"
         )
+
+
+def state_bytes(scenario: Scenario, key: UInt32[np.ndarray, "2 run"]) -> int:
+    """Return the number of bytes of the state of each run of a batch.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The stacked scenario.
+    key : array of uint32, shape `[2, run]`
+        Keys of the runs.
+    """
+    arrays, static = eqx.partition(scenario, eqx.is_array_like)
+    drawn = np.zeros((scenario.system.drives, key.shape[1]), np.float32)
+    with int64_enabled(scenario.system.long_addresses), uncollected():
+        state = _begin.eval_shape(arrays, Static(static), key, drawn)
+    return _bytes(state) // key.shape[1]
+
+
+def _bytes(state: PyTree) -> int:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
 
 
 class Runner:

@@ -18,9 +18,9 @@ from storagekit.core.batching import (
     pick,
     pick_tree,
     row_index,
-    stored,
     where_tree,
 )
+from storagekit.core.packed import stored
 from storagekit.drive import HostAccess, Positioning, Target
 from storagekit.engine.completion import Part, count_end, size, still_serving, when_taken
 from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, issue, mechanics, notify, time_of

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from storagekit.component.events import CompletionRule, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import WORD, bit, bit_is_set, pick, row_index, union
+from storagekit.core.packed import Packed, packed
 from storagekit.drive import AbstractMechanics, Arm, Target
 from storagekit.engine.system import Scenario, System
 from storagekit.queue import Queued
@@ -20,8 +21,8 @@ from storagekit.workload.randomness import threefry
 NO_REQUEST = -1
 
 
-class Slots(NamedTuple):
-    """Requests in the system, one in each slot.
+class Entered(NamedTuple):
+    """What does not change while a request is in a slot.
 
     Parameters
     ----------
@@ -33,6 +34,24 @@ class Slots(NamedTuple):
         Whether the request is a read, and whether it is asynchronous: no client waits for its completion.
     stream, client, sectors : array of int32, shape `[slot, *batch]`, or None
         Stream, client and length in sectors; None if requests have no clients.
+    """
+
+    number: Int[Array, "slot *batch"]
+    location: Any
+    read: Bool[Array, "slot *batch"]
+    asynchronous: Bool[Array, "slot *batch"]
+    stream: Int[Array, "slot *batch"] | None
+    client: Int[Array, "slot *batch"] | None
+    sectors: Int[Array, "slot *batch"] | None
+
+
+class Slots(NamedTuple):
+    """Requests in the system, one in each slot. The fields of `Entered` are properties.
+
+    Parameters
+    ----------
+    entered : Packed
+        The fields of `Entered`.
     receiving : array of int32, shape `[slot, *batch]`
         Part on the brick to which the client sent the request.
     arrival_time : array of float32, shape `[slot, *batch]`
@@ -56,13 +75,7 @@ class Slots(NamedTuple):
         Whether the request is a write that has not yet read the parts that it needs; None if writes never read.
     """
 
-    number: Int[Array, "slot *batch"]
-    location: Any
-    read: Bool[Array, "slot *batch"]
-    asynchronous: Bool[Array, "slot *batch"]
-    stream: Int[Array, "slot *batch"] | None
-    client: Int[Array, "slot *batch"] | None
-    sectors: Int[Array, "slot *batch"] | None
+    entered: Packed
     receiving: Int[Array, "slot *batch"]
     arrival_time: Float[Array, "slot *batch"]
     sent: Float[Array, "slot *batch"]
@@ -73,6 +86,44 @@ class Slots(NamedTuple):
     completed: Bool[Array, "slot *batch"]
     latest: Float[Array, "slot *batch"]
     reads_first: Bool[Array, "slot *batch"] | None
+
+    def _entered(self, field: str) -> Any:
+        return jax.tree.map(lambda array: array[0], self.entered.field(field))
+
+    @property
+    def number(self) -> Int[Array, "slot *batch"]:
+        """Return the number of each request."""
+        return self._entered("number")
+
+    @property
+    def location(self) -> Any:
+        """Return the location of each request."""
+        return self._entered("location")
+
+    @property
+    def read(self) -> Bool[Array, "slot *batch"]:
+        """Return whether each request is a read."""
+        return self._entered("read")
+
+    @property
+    def asynchronous(self) -> Bool[Array, "slot *batch"]:
+        """Return whether each request is asynchronous."""
+        return self._entered("asynchronous")
+
+    @property
+    def stream(self) -> Int[Array, "slot *batch"] | None:
+        """Return the stream of each request; None if requests have no clients."""
+        return self._entered("stream")
+
+    @property
+    def client(self) -> Int[Array, "slot *batch"] | None:
+        """Return the client of each request; None if requests have no clients."""
+        return self._entered("client")
+
+    @property
+    def sectors(self) -> Int[Array, "slot *batch"] | None:
+        """Return the length of each request in sectors; None if requests have no clients."""
+        return self._entered("sectors")
 
     @property
     def reads_now(self) -> Bool[Array, "slot *batch"]:
@@ -423,7 +474,7 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewh
 
     opening = scenario.arrivals.at_start(row_index(system.slots, phase))
     stores_streams = scenario.arrivals.stores_streams
-    return Slots(
+    entered = Entered(
         number=slot(NO_REQUEST, jnp.int32),
         location=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
@@ -431,6 +482,9 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewh
         stream=slot(0, jnp.int32) if stores_streams else None,
         client=slot(0, jnp.int32) if stores_streams else None,
         sectors=slot(0, jnp.int32) if stores_streams else None,
+    )
+    return Slots(
+        entered=packed(jax.tree.map(lambda array: array[None], entered)),
         receiving=slot(0, jnp.int32),
         arrival_time=slot(0),
         sent=slot(0),

@@ -33,10 +33,11 @@ def pending(state: State, placement: AbstractPlacement, run: int = 0) -> Pending
     Pending
         The table, as NumPy arrays.
     """
+    batched = state.taken.ndim > 1
 
     def of_run(leaf: Any) -> np.ndarray:
         values = np.asarray(leaf)
-        return values if values.ndim < 2 else values[:, run]
+        return values[..., run] if batched and values.ndim > 1 else values
 
     delayed, slots, plan, planned = jax.tree.map(
         of_run, (state.write, state.slots, state.drives.plan, state.drives.planned)

@@ -25,12 +25,13 @@ def closed_loop(slots: int = 64) -> Scenario:
     [
         (1, None, 64, [1]),
         (100, None, 64, [32, 32, 32, 32]),
-        (511, None, 64, [32] * 16),
-        (512, None, 64, [128] * 4),
-        (530, None, 64, [128] * 4 + [32]),
+        (2047, None, 64, [32] * 64),
+        (2048, None, 64, [128] * 16),
+        (2066, None, 64, [128] * 16 + [32]),
         (100, 4000, 64, [32] * 4),
         (200, 4000, 64, [128, 32, 32, 32]),
-        (520, None, 128, [64] * 8 + [32]),
+        # the state of a run with 4,096 slots has about 400 KB
+        (20, None, 4096, [16, 16]),
     ],
 )
 def test_large_sweeps_have_wide_batches_as_long_as_they_are_full(monkeypatch, runs, among, slots, full):
@@ -41,6 +42,14 @@ def test_large_sweeps_have_wide_batches_as_long_as_they_are_full(monkeypatch, ru
     assert [some.shape[1] for _, some, _ in made] == full
     used = np.concatenate([some[:, :count] for _, some, count in made], axis=1)
     np.testing.assert_array_equal(used, key)
+
+
+@pytest.mark.parametrize(("runs", "made"), [(16, 16), (12, 12), (11, 12), (17, 64), (40, 64), (65, 64)])
+def test_batches_that_need_no_padding_keep_their_size_only_if_they_are_small(monkeypatch, runs, made):
+    monkeypatch.setattr(batch, "FEW_RUNS", 32)
+    monkeypatch.setattr(jax, "devices", lambda: [None, None])
+    stacked, key = stack([closed_loop()], range(runs))
+    assert {some.shape[1] for _, some, _ in batch.batches(stacked, key, padded=False)} == {made}
 
 
 def test_a_run_does_not_depend_on_the_width_of_its_batch_in_any_bit():

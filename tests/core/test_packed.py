@@ -1,0 +1,83 @@
+"""Several arrays in one array."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from storagekit.core.packed import packed, stored
+
+
+class Row(NamedTuple):
+    """Values of all types that the engine stores."""
+
+    flag: Any
+    small: Any
+    half: Any
+    number: Any
+    time: Any
+    mask: Any
+    missing: Any
+    place: Any
+
+
+def arrays(rows: int, seed: int = 0, wide: type = np.int32) -> Row:
+    """Random values; the mask has all 32 bits, and the times include NaN, infinity and -0."""
+    random = np.random.default_rng(seed)
+
+    def whole(kind: type) -> jax.Array:
+        limits = np.iinfo(kind)
+        return jnp.asarray(random.integers(limits.min, limits.max, (rows, 3), dtype=kind, endpoint=True))
+
+    special = np.array([np.nan, np.inf, -0.0], np.float32)
+    return Row(
+        flag=jnp.asarray(random.random((rows, 3)) < 0.5),
+        small=whole(np.int8),
+        half=whole(np.uint16),
+        number=whole(np.int32),
+        time=jnp.asarray(np.concatenate([special[None], random.random((rows - 1, 3), np.float32)])),
+        mask=whole(np.uint32),
+        missing=None,
+        place=(whole(np.int32), whole(wide)),
+    )
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two pytrees are equal in every bit."""
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return all(a.dtype == b.dtype and np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in pairs)
+
+
+@pytest.mark.parametrize("wide", [np.int32, np.int64])
+def test_packed_arrays_return_every_bit(wide):
+    with jax.enable_x64(wide is np.int64):
+        given = arrays(4, wide=wide)
+        made = packed(given)
+        assert same(made.tree(), given)
+        assert same(made.field("place"), given.place)
+        assert same(made.field("flag"), given.flag)
+        assert made.field("missing") is None
+
+
+def test_stored_values_do_not_change():
+    given = arrays(2)
+    assert same(jax.jit(stored)(given), given)
+
+
+def test_a_mask_replaces_its_entries_in_all_arrays():
+    old, new, mask = arrays(4), arrays(4, seed=1), jnp.asarray(np.arange(12).reshape(4, 3) % 5 == 0)
+    # each array has an axis of length one before its rows
+    apart = lambda tree: packed(jax.tree.map(lambda leaf: leaf[None], tree))  # noqa: E731
+    found = jax.tree.map(lambda leaf: leaf[0], apart(old).where(mask[None], apart(new)).tree())
+    assert same(found, jax.tree.map(lambda a, b: jnp.where(mask, b, a), old, new))
+
+
+def test_arrays_of_different_lengths_come_back_after_a_scan():
+    def step(carry: int, at: jax.Array):
+        values = {"one": jnp.full((1, 3), at), "two": jnp.full((2, 3), at.astype(jnp.int8))}
+        return carry, (values, packed(values))
+
+    _, (plain, together) = jax.lax.scan(step, 0, jnp.arange(5.0))
+    assert same(together.tree(axis=1), plain)
