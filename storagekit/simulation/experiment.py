@@ -263,7 +263,7 @@ def sweep(
     -----
     Results are identical to the last bit with or without a store, after an interruption, and with any workers, if the
     processors and the versions are the same. The reason is that a run does not depend on the other runs of its batch, or
-    on whether the batch has 16 or 64 runs for each CPU device.
+    on the number of these runs.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Divide a sweep into shards, and run each shard. A shard has some points of one structure, with all their seeds.
 
 The division of points into shards does not change results, not even in the last bit: the result of a run does not
-depend on the other runs of its batch, or on whether the batch has 16 or 64 runs on each CPU device. Points that are stored
-already can therefore be left out, and workers may have any number of devices. A batch has one run only for a structure
-that has a single run in the whole sweep.
+depend on the other runs of its batch, or on the number of these runs. Points that are stored already can therefore be left
+out, and workers may have any number of devices. A batch has one run only for a structure that has a single run in the
+whole sweep.
 """
 
 import time
