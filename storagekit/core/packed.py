@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, Shaped
 
+from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import FEW_ROWS
 
 # Types of the words: numbers are stored in words of their width, and a bool in a word of 32 bits.
@@ -78,7 +79,7 @@ class Packed(eqx.Module):
         """Return `new` where a mask is true, and these arrays elsewhere."""
         return jax.tree.map(lambda one, old: jnp.where(mask, one, old), new, self)
 
-    def _array(self, number: int, axis: int = 0) -> Shaped[Array, "..."]:
+    def _array(self, number: int, axis: int = 0) -> Shaped[AnyArray, "..."]:
         """Return the array of a number."""
         kind, lengths = self.form.kinds[number], self.form.lengths
         at, group = next(one for one in enumerate(self.form.groups) if number in one[1])

@@ -91,7 +91,7 @@ class Slots(NamedTuple):
         return jax.tree.map(lambda array: array[0], self.entered.field(field))
 
     @property
-    def number(self) -> Int[Array, "slot *batch"]:
+    def number(self) -> Int[AnyArray, "slot *batch"]:
         """Return the number of each request."""
         return self._entered("number")
 
@@ -101,32 +101,32 @@ class Slots(NamedTuple):
         return self._entered("location")
 
     @property
-    def read(self) -> Bool[Array, "slot *batch"]:
+    def read(self) -> Bool[AnyArray, "slot *batch"]:
         """Return whether each request is a read."""
         return self._entered("read")
 
     @property
-    def asynchronous(self) -> Bool[Array, "slot *batch"]:
+    def asynchronous(self) -> Bool[AnyArray, "slot *batch"]:
         """Return whether each request is asynchronous."""
         return self._entered("asynchronous")
 
     @property
-    def stream(self) -> Int[Array, "slot *batch"] | None:
+    def stream(self) -> Int[AnyArray, "slot *batch"] | None:
         """Return the stream of each request; None if requests have no clients."""
         return self._entered("stream")
 
     @property
-    def client(self) -> Int[Array, "slot *batch"] | None:
+    def client(self) -> Int[AnyArray, "slot *batch"] | None:
         """Return the client of each request; None if requests have no clients."""
         return self._entered("client")
 
     @property
-    def sectors(self) -> Int[Array, "slot *batch"] | None:
+    def sectors(self) -> Int[AnyArray, "slot *batch"] | None:
         """Return the length of each request in sectors; None if requests have no clients."""
         return self._entered("sectors")
 
     @property
-    def reads_now(self) -> Bool[Array, "slot *batch"]:
+    def reads_now(self) -> Bool[AnyArray, "slot *batch"]:
         """Return whether the waiting parts of each request are read."""
         return self.read if self.reads_first is None else self.read | self.reads_first
 

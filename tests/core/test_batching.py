@@ -1,7 +1,5 @@
 """Arithmetic over a batch, against NumPy's results for each run alone."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from storagekit.arbitration import PreselectionBids
-from storagekit.core.batching import any_row, count, first_true, min_row, nth_least, real, stored, union
+from storagekit.core.batching import any_row, count, first_true, min_row, nth_least, real, union
 from storagekit.dispatch import ARS
 
 COLUMN = arrays.arrays(np.float32, st.sampled_from([1, 4, 30]), elements=st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf]))
@@ -50,29 +48,6 @@ def test_reductions_agree_with_numpy_for_any_number_of_rows(rows: int):
         np.testing.assert_array_equal(found, np.broadcast_to(value, (1, rows)))
     nothing = jnp.zeros((rows, 2), bool)
     assert not any_row(nothing).any() and (first_true(nothing)[0] == rows).all()
-
-
-@pytest.mark.parametrize("batch", [(), (3,)])
-def test_stored_values_keep_their_bits_and_their_types(batch: tuple[int, ...]):
-    some = jnp.arange(2 * np.prod(batch, dtype=int), dtype=jnp.float32).reshape(2, *batch)
-    values = {
-        "nan": some * jnp.nan,
-        "whole": (-some).astype(jnp.int32),
-        "mask": some > 0,
-        "word": some.view(jnp.uint32),
-    }
-    with jax.enable_x64(True):
-        values |= {"long": jnp.asarray(-some, jnp.int64) - 2**40, "fine": jnp.asarray(some, jnp.float64) / 3}
-        kept = jax.jit(stored)(values)
-    for name, value in values.items():
-        assert kept[name].dtype == value.dtype
-        assert np.asarray(kept[name]).tobytes() == np.asarray(value).tobytes(), name
-
-
-@pytest.mark.parametrize(("batch", "rows", "stores"), [((), 8, 1), ((3,), 8, 0), ((3,), 64, 1)])
-def test_values_are_stored_except_for_few_rows_of_a_batch(batch: tuple[int, ...], rows: int, stores: int):
-    values = jnp.zeros((1, *batch)), jnp.zeros((1, *batch), jnp.int32)
-    assert jax.jit(partial(stored, rows=rows)).lower(values).as_text().count("optimization_barrier") == stores
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Several arrays in one array."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -61,9 +62,27 @@ def test_packed_arrays_return_every_bit(wide):
         assert made.field("missing") is None
 
 
-def test_stored_values_do_not_change():
-    given = arrays(2)
-    assert same(jax.jit(stored)(given), given)
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_stored_values_keep_their_bits_and_their_types(batch: tuple[int, ...]):
+    some = jnp.arange(2 * np.prod(batch, dtype=int), dtype=jnp.float32).reshape(2, *batch)
+    values = {
+        "nan": some * jnp.nan,
+        "whole": (-some).astype(jnp.int32),
+        "mask": some > 0,
+        "word": some.view(jnp.uint32),
+    }
+    with jax.enable_x64(True):
+        values |= {"long": jnp.asarray(-some, jnp.int64) - 2**40, "fine": jnp.asarray(some, jnp.float64) / 3}
+        kept = jax.jit(stored)(values)
+    for name, value in values.items():
+        assert kept[name].dtype == value.dtype
+        assert np.asarray(kept[name]).tobytes() == np.asarray(value).tobytes(), name
+
+
+@pytest.mark.parametrize(("batch", "rows", "stores"), [((), 8, 1), ((3,), 8, 0), ((3,), 64, 1)])
+def test_values_are_stored_except_for_few_rows_of_a_batch(batch: tuple[int, ...], rows: int, stores: int):
+    values = jnp.zeros((1, *batch)), jnp.zeros((1, *batch), jnp.int32)
+    assert jax.jit(partial(stored, rows=rows)).lower(values).as_text().count("optimization_barrier") == stores
 
 
 def test_a_mask_replaces_its_entries_in_all_arrays():
