@@ -1,4 +1,4 @@
-"""Several arrays in one array, so that one operation stores or writes all of them.
+"""Several arrays in one array for each width of a number, so that one operation stores or writes all of them.
 
 XLA combines the writes of several arrays into one loop, and compiles this loop badly. If the loop masks values into about
 ten arrays, LLVM does not use vector registers, because it cannot exclude that the arrays overlap. If the loop writes one
@@ -6,6 +6,7 @@ row of several logs, XLA writes all rows again.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,6 +20,8 @@ from storagekit.core.batching import FEW_ROWS
 
 # Types of the words: numbers are stored in words of their width, and a bool in a word of 32 bits.
 _WORDS = tuple(np.dtype(kind) for kind in (np.int8, np.int16, np.int32, np.int64))
+# number of bytes of the widest numbers without `jax.enable_x64`
+WIDE = 4
 
 
 class Form(NamedTuple):
@@ -50,13 +53,13 @@ class Packed(eqx.Module):
 
     Parameters
     ----------
-    words : tuple of int array
+    words : tuple of int array, shape `[row, *other]`, or None
         For each type of `_WORDS`, the arrays one after the other along the first axis; None if there are none.
     form : Form
         The structure.
     """
 
-    words: tuple[Int[Array, "..."] | None, ...]
+    words: tuple[Int[AnyArray, "..."] | None, ...]
     form: Form = eqx.field(static=True)
 
     def tree(self, axis: int = 0) -> PyTree:
@@ -67,16 +70,45 @@ class Packed(eqx.Module):
         axis : int
             The axis along which the arrays are one after the other, by default 0. It differs from 0 if packed arrays
             were stacked, for example by `jax.lax.scan`.
+
+        Returns
+        -------
+        pytree of arrays
+            The arrays, equal in every bit to the arrays that were packed.
         """
         return self.form.tree.unflatten([self._array(number, axis) for number in range(len(self.form.kinds))])
 
     def field(self, name: str) -> PyTree:
-        """Return one field if the arrays are a named tuple."""
+        """Return one field of arrays that are a named tuple.
+
+        Parameters
+        ----------
+        name : str
+            Name of the field.
+
+        Returns
+        -------
+        pytree of arrays
+            The field.
+        """
         numbers = self.form.tree.unflatten(range(len(self.form.kinds)))
         return jax.tree.map(self._array, getattr(numbers, name))
 
     def where(self, mask: Bool[Array, "..."], new: "Packed") -> "Packed":
-        """Return `new` where a mask is true, and these arrays elsewhere."""
+        """Return other arrays where a mask is true, and these arrays elsewhere.
+
+        Parameters
+        ----------
+        mask : array of bool, of a shape that broadcasts to the shape of `words`
+            The mask.
+        new : Packed
+            The other arrays, of the same form.
+
+        Returns
+        -------
+        Packed
+            The arrays.
+        """
         return jax.tree.map(lambda one, old: jnp.where(mask, one, old), new, self)
 
     def _array(self, number: int, axis: int = 0) -> Shaped[AnyArray, "..."]:
@@ -85,13 +117,28 @@ class Packed(eqx.Module):
         at, group = next(one for one in enumerate(self.form.groups) if number in one[1])
         first = sum(lengths[other] for other in group if other < number)
         words: Any = self.words[at]
-        words = words[(slice(None),) * axis + (slice(first, first + lengths[number]),)]
-        return words != 0 if kind.kind == "b" else words.view(kind)
+        # the state of a run may be read where numbers of 64 bits are not enabled
+        with jax.enable_x64(True) if kind.itemsize > WIDE else nullcontext():
+            words = words[(slice(None),) * axis + (slice(first, first + lengths[number]),)]
+            return words != 0 if kind.kind == "b" else words.view(kind)
 
 
 def packed(arrays: PyTree) -> Packed:
-    """Return the arrays of a pytree as packed arrays."""
-    leaves, tree = jax.tree.flatten(arrays)
+    """Return the arrays of a pytree as packed arrays.
+
+    Parameters
+    ----------
+    arrays : pytree of arrays, shape `[row, *other]`
+        Arrays of bool, or of real numbers of 8, 16, 32 or 64 bits. The arrays may differ in `row`, but not in `other`.
+        NumPy arrays of 64 bits are converted to 32 bits if JAX has not enabled 64 bits.
+
+    Returns
+    -------
+    Packed
+        The packed arrays.
+    """
+    given, tree = jax.tree.flatten(arrays)
+    leaves = [jnp.asarray(leaf) for leaf in given]
     form = Form(tree, tuple(leaf.dtype for leaf in leaves), tuple(leaf.shape[0] for leaf in leaves))
     words = (
         _joined([leaves[number] for number in group], kind) if group else None

@@ -295,6 +295,7 @@ NUMBER = Validator(least=0, most=MOST_COUNTED, whole=True)
 # Whole numbers that are not counts of objects: addresses and sizes in sectors, sizes in bytes, positions from 0.
 SECTORS = Validator(least=1, most=MOST_EXACT, whole=True)
 ADDRESS = Validator(least=0, most=MOST_EXACT, whole=True)
+BYTES = SECTORS.up_to(MOST_EXACT, " bytes")
 SEED = Validator(least=0, most=2**64 - 1, whole=True)
 # Seconds: a time above 0, a time that may be 0, and a point in time.
 TIME = Validator(least=0, unit="s", above=True)

@@ -28,7 +28,7 @@ from storagekit.dispatch import View
 from storagekit.drive import Arm
 from storagekit.engine.completion import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
-from storagekit.engine.state import Entered, Slots, State, issue, mechanics, notify, time_of
+from storagekit.engine.state import RequestFields, Slots, State, issue, mechanics, notify, time_of
 from storagekit.engine.system import Scenario
 from storagekit.placement import NearestReplica, nearest_replica, of_part
 from storagekit.workload import Requests
@@ -220,7 +220,7 @@ def _seated(
     waits: mask of the parts of the request that wait. completion: completion time, inf if unknown. first: mask of the parts
     that a write reads first.
     """
-    entered = Entered(
+    fields = RequestFields(
         number=request.number,
         location=location,
         read=request.read,
@@ -242,13 +242,13 @@ def _seated(
         "reads_first": None if slots.reads_first is None or first is None else first != 0,
     }
     kept = {name: getattr(slots, name) for name in others}
-    before = Entered(*(getattr(slots, name) for name in Entered._fields)), kept
+    before = RequestFields(*(getattr(slots, name) for name in RequestFields._fields)), kept
     row = jax.tree.map(
-        lambda value, old: jnp.broadcast_to(value, arrival.shape).astype(old.dtype), (entered, others), before
+        lambda value, old: jnp.broadcast_to(value, arrival.shape).astype(old.dtype), (fields, others), before
     )
-    entered, others = stored(row, slot_mask.shape[0])
-    words = slots.entered.where(slot_mask[None], packed(jax.tree.map(lambda value: value[None], entered)))
-    return slots._replace(entered=words, **where_tree(slot_mask, others, kept))
+    fields, others = stored(row, slot_mask.shape[0])
+    words = slots.fields.where(slot_mask[None], packed(jax.tree.map(lambda value: value[None], fields)))
+    return slots._replace(fields=words, **where_tree(slot_mask, others, kept))
 
 
 def view_for(

@@ -9,7 +9,17 @@ from jax.typing import ArrayLike
 
 from storagekit.core.batching import MOST_WHOLE
 from storagekit.core.errors import InputError, SimulationError
-from storagekit.core.validation import AMOUNT, NUMBER, POSITIVE, Count, instance_of, require_takes, several, validate
+from storagekit.core.validation import (
+    AMOUNT,
+    BYTES,
+    NUMBER,
+    POSITIVE,
+    Count,
+    instance_of,
+    require_takes,
+    several,
+    validate,
+)
 from storagekit.engine.record import CORE, Record, Tally
 from storagekit.engine.run import SEEDS, Runner, keys, run_key, state_bytes
 from storagekit.engine.system import Scenario
@@ -139,7 +149,7 @@ def stack(
 
 
 @validate
-def width(runs: Count, each: Count = 64 * SLOT_BYTES) -> int:
+def width(runs: Count, *, state_size: Annotated[int, BYTES] = 64 * SLOT_BYTES) -> int:
     """Return the number of runs of a batch, padding included.
 
     There are only a few widths, so that sweeps of different sizes share a compilation. A compilation takes longer than
@@ -149,8 +159,8 @@ def width(runs: Count, each: Count = 64 * SLOT_BYTES) -> int:
     ----------
     runs : int
         Number of runs without padding.
-    each : int
-        Number of bytes of the state of each run, by default the size with 64 slots.
+    state_size : int
+        Size of the state of each run in bytes, at least 1; by default the size with 64 slots.
 
     Returns
     -------
@@ -158,14 +168,14 @@ def width(runs: Count, each: Count = 64 * SLOT_BYTES) -> int:
         The number is 1 for a single run. On a CPU it is 32 for each device, or a smaller power of two if the states of 32
         runs have more than 4 MiB. On an accelerator it is 4,096.
     """
-    return 1 if runs == 1 else _width(FEW_RUNS, each)
+    return 1 if runs == 1 else _width(FEW_RUNS, state_size)
 
 
-def _width(runs: int, each: int) -> int:
+def _width(runs: int, state_size: int) -> int:
     """Return the number of runs of a batch, for a number of runs on each CPU device."""
     if jax.default_backend() != "cpu":
         return 4096
-    fitting = 2 ** (max(1, MOST_BYTES // each).bit_length() - 1)
+    fitting = 2 ** (max(1, MOST_BYTES // state_size).bit_length() - 1)
     return min(runs, fitting) * len(jax.devices())
 
 
@@ -189,9 +199,10 @@ def batches(
     key : array of uint32, shape `[2, run]`
         Keys of the runs.
     padded : bool
-        Whether a small batch is padded to `width`, by default True. Otherwise a batch of at most a quarter of this width
-        is padded only until all devices have the same number of runs. False is faster for long runs, because simulating
-        the padding then takes longer than another compilation. A larger batch takes about as long as a full batch.
+        Whether a small batch is padded to `width`, by default True. Otherwise a batch is padded only until all devices
+        have the same number of runs. On CPUs this applies only to batches of at most a quarter of `width`, because a
+        larger batch takes about as long as a full batch. False is faster for long runs, because simulating the padding
+        then takes longer than another compilation.
     together : int
         Number of consecutive runs that stay in one batch, such as the seeds of a point, by default 1. These runs are
         divided among batches only if this number exceeds the width of a batch.
@@ -210,9 +221,10 @@ def batches(
         Number of runs of the batch that are not padding.
     """
     runs, devices = key.shape[1], len(jax.devices())
-    each = state_bytes(scenario, key)
-    most, widest = width(among or runs, each), _width(MANY_RUNS, each)
-    usual = most if padded or runs > most // 4 else -(-runs // devices) * devices
+    size = state_bytes(select_runs(scenario, np.zeros(1, int)), key[:, :1])
+    most, widest = width(among or runs, state_size=size), _width(MANY_RUNS, size)
+    padded = padded or (runs > most // 4 and jax.default_backend() == "cpu")
+    usual = most if padded else -(-runs // devices) * devices
     large = (among or runs) >= LEAST_FULL * widest
     start = 0
     while start < runs:

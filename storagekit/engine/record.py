@@ -189,8 +189,8 @@ class AbstractLog(eqx.Module):
 
         Returns
         -------
-        pytree of arrays, shape `[1, *batch]`, or None
-            The arrays.
+        pytree of arrays, shape `[row, *batch]`, or None
+            The arrays. They may differ in the number of rows.
         """
 
 

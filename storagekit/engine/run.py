@@ -143,13 +143,24 @@ def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tall
             admitted = run.first + state.taken
             within = (admitted > run.counted[:1]) & (admitted <= run.counted[1:])
             added = jax.tree.map(partial(jnp.where, within), added, tally)
-        return (state, added), packed(record.log.keep(scenario, state, report))
+        return (state, added), packed(_checked(record.log.keep(scenario, state, report), record, batch))
 
     batch = run.key.shape[1:]
     fresh = run.state._replace(taken=jnp.zeros_like(run.first))
     nothing = record.init(scenario.system.drives, batch)
     (state, tally), kept = jax.lax.scan(body, (fresh, nothing), None, length=CHUNK)
     return run._replace(state=state, first=run.first + state.taken), (tally, kept.tree(axis=1))
+
+
+def _checked(kept: Any, record: Record, batch: tuple[int, ...]) -> Any:
+    """Return the arrays that a log stores for an event. Raise InputError if their shape is not `[row, *batch]`."""
+    for leaf in jax.tree.leaves(kept):
+        if np.ndim(leaf) != 1 + len(batch) or np.shape(leaf)[1:] != batch:
+            raise InputError(
+                f"{type(record.log).__name__}.keep returned an array of shape {list(np.shape(leaf))}: return arrays of "
+                f"shape {['row', *batch]}"
+            )
+    return kept
 
 
 def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Run, tuple[Tally, Any]]:
@@ -286,21 +297,44 @@ def require_room(state: PyTree, system: System, runs: int) -> None:
         )
 
 
-def state_bytes(scenario: Scenario, key: UInt32[np.ndarray, "2 run"]) -> int:
-    """Return the number of bytes of the state of each run of a batch.
+def state_bytes(scenario: Scenario, key: UInt32[np.ndarray, "2 1"]) -> int:
+    """Return the size of the state of a run in a batch, in bytes.
 
     Parameters
     ----------
     scenario : Scenario
-        The stacked scenario.
-    key : array of uint32, shape `[2, run]`
-        Keys of the runs.
+        The stacked scenario of one run.
+    key : array of uint32, shape `[2, 1]`
+        Key of the run.
+
+    Returns
+    -------
+    int
+        The size.
+
+    Raises
+    ------
+    InputError
+        If System.slots is not given.
     """
-    arrays, static = eqx.partition(scenario, eqx.is_array_like)
-    drawn = np.zeros((scenario.system.drives, key.shape[1]), np.float32)
+    arrays, static = _divided(scenario)
+    drawn = np.zeros((scenario.system.drives, 1), np.float32)
     with int64_enabled(scenario.system.long_addresses), uncollected():
-        state = _begin.eval_shape(arrays, Static(static), key, drawn)
-    return _bytes(state) // key.shape[1]
+        return _bytes(_begin.eval_shape(arrays, static, key, drawn))
+
+
+def _divided(scenario: Scenario) -> tuple[PyTree, Static]:
+    """Return the numbers of a scenario, as NumPy arrays of the types that the engine uses, and the static part."""
+    system = scenario.system
+    if system.slots == AUTO:
+        raise InputError(
+            "System.slots is not given: give a number of slots, or call `simulate`, `sweep` or `replay`, which "
+            "determine this number"
+        )
+    placement = system.placement.tabulated(system.drive)
+    scenario = eqx.tree_at(lambda one: one.system.placement, scenario, placement)
+    arrays, static = eqx.partition(scenario, eqx.is_array_like)
+    return jax.tree.map(_narrow, arrays), Static(static)
 
 
 def _bytes(state: PyTree) -> int:
@@ -329,27 +363,17 @@ class Runner:
         instance_of(Scenario, "a Scenario(system, arrivals)")("scenario of a run", scenario)
         instance_of(Record, "a record, such as sk.engine.Record()")("record of a run", record)
         run_key("key", key)
-        if scenario.system.slots == AUTO:
-            raise InputError(
-                "System.slots is not given: give a number of slots, or call `simulate`, `sweep` or `replay`, which "
-                "determine this number"
-            )
+        arrays, self.static = _divided(scenario)
         say_if_late()
         announce_compilations()
         self.long_addresses = scenario.system.long_addresses
-        placement = scenario.system.placement.tabulated(scenario.system.drive)
-        scenario = eqx.tree_at(lambda one: one.system.placement, scenario, placement)
-        arrays, static = eqx.partition(scenario, eqx.is_array_like)
-        self.static = Static(static)
         self.record = record
         self.devices = _divisor(key.shape[1], len(jax.devices())) if key.ndim > 1 else 1
         # the numbers are copied to the devices once, because a trace is large
         mesh = run_mesh(self.devices)
         drawn = random_phases(key, scenario.system.drives)
         with int64_enabled(self.long_addresses), uncollected():
-            self.arrays = jax.tree.map(
-                lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, run_spec(leaf))), arrays
-            )
+            self.arrays = jax.tree.map(lambda leaf: jax.device_put(leaf, NamedSharding(mesh, run_spec(leaf))), arrays)
             state = _begin.eval_shape(self.arrays, self.static, key, drawn)
             require_room(state, scenario.system, math.prod(key.shape[1:]))
         self._key = key

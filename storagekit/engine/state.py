@@ -21,8 +21,8 @@ from storagekit.workload.randomness import threefry
 NO_REQUEST = -1
 
 
-class Entered(NamedTuple):
-    """What does not change while a request is in a slot.
+class RequestFields(NamedTuple):
+    """Fields of a request that do not change while the request is in a slot.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class Entered(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """Requests in the system, one in each slot. The fields of `Entered` are properties.
+    """Requests in the system, one in each slot. The fields of `RequestFields` are properties.
 
     Parameters
     ----------
-    entered : Packed
-        The fields of `Entered`.
+    fields : Packed
+        The fields of `RequestFields`.
     receiving : array of int32, shape `[slot, *batch]`
         Part on the brick to which the client sent the request.
     arrival_time : array of float32, shape `[slot, *batch]`
@@ -75,7 +75,7 @@ class Slots(NamedTuple):
         Whether the request is a write that has not yet read the parts that it needs; None if writes never read.
     """
 
-    entered: Packed
+    fields: Packed
     receiving: Int[Array, "slot *batch"]
     arrival_time: Float[Array, "slot *batch"]
     sent: Float[Array, "slot *batch"]
@@ -87,43 +87,43 @@ class Slots(NamedTuple):
     latest: Float[Array, "slot *batch"]
     reads_first: Bool[Array, "slot *batch"] | None
 
-    def _entered(self, field: str) -> Any:
-        return jax.tree.map(lambda array: array[0], self.entered.field(field))
+    def _field(self, name: str) -> Any:
+        return jax.tree.map(lambda array: array[0], self.fields.field(name))
 
     @property
     def number(self) -> Int[AnyArray, "slot *batch"]:
         """Return the number of each request."""
-        return self._entered("number")
+        return self._field("number")
 
     @property
     def location(self) -> Any:
         """Return the location of each request."""
-        return self._entered("location")
+        return self._field("location")
 
     @property
     def read(self) -> Bool[AnyArray, "slot *batch"]:
         """Return whether each request is a read."""
-        return self._entered("read")
+        return self._field("read")
 
     @property
     def asynchronous(self) -> Bool[AnyArray, "slot *batch"]:
         """Return whether each request is asynchronous."""
-        return self._entered("asynchronous")
+        return self._field("asynchronous")
 
     @property
     def stream(self) -> Int[AnyArray, "slot *batch"] | None:
         """Return the stream of each request; None if requests have no clients."""
-        return self._entered("stream")
+        return self._field("stream")
 
     @property
     def client(self) -> Int[AnyArray, "slot *batch"] | None:
         """Return the client of each request; None if requests have no clients."""
-        return self._entered("client")
+        return self._field("client")
 
     @property
     def sectors(self) -> Int[AnyArray, "slot *batch"] | None:
         """Return the length of each request in sectors; None if requests have no clients."""
-        return self._entered("sectors")
+        return self._field("sectors")
 
     @property
     def reads_now(self) -> Bool[AnyArray, "slot *batch"]:
@@ -474,7 +474,7 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewh
 
     opening = scenario.arrivals.at_start(row_index(system.slots, phase))
     stores_streams = scenario.arrivals.stores_streams
-    entered = Entered(
+    fields = RequestFields(
         number=slot(NO_REQUEST, jnp.int32),
         location=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
@@ -484,7 +484,7 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewh
         sectors=slot(0, jnp.int32) if stores_streams else None,
     )
     return Slots(
-        entered=packed(jax.tree.map(lambda array: array[None], entered)),
+        fields=packed(jax.tree.map(lambda array: array[None], fields)),
         receiving=slot(0, jnp.int32),
         arrival_time=slot(0),
         sent=slot(0),

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.core.errors import InputError
-from storagekit.core.validation import MOST_EXACT, NUMBER, SECTORS, Count, Whole, several, validate, validate_fields
+from storagekit.core.validation import BYTES, NUMBER, SECTORS, Count, Whole, several, validate, validate_fields
 
 # Validators for the bytes of an object and of a block. The limits keep the bytes of a stripe over all agents in 64 bits.
-BYTES = SECTORS.up_to(MOST_EXACT, " bytes")
 UNIT = SECTORS.up_to(2**40, " bytes")
 # Maximum number of blocks, which takes 1 GB of memory.
 MOST_BLOCKS = 10**7

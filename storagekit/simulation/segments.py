@@ -80,7 +80,7 @@ def reason_not_parallel(system: System, mapping: TraceMapping) -> str:
 def _per_batch(system: System) -> int:
     """Return the number of segments of a batch. Each counts at least four times the requests that it simulates before."""
     cpu, devices = jax.default_backend() == "cpu", len(jax.devices())
-    most = width(2, system.slots * SLOT_BYTES) if cpu else WIDE
+    most = width(2, state_size=system.slots * SLOT_BYTES) if cpu else WIDE
     return min(most, TOGETHER // (4 * _before(system)) // devices * devices)
 
 

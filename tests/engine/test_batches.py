@@ -5,13 +5,18 @@ import numpy as np
 import pytest
 
 import storagekit as sk
-from storagekit.engine import Record, Scenario, batch, keys, stack
+from storagekit.core.errors import InputError
+from storagekit.engine import AbstractLog, Record, Scenario, batch, keys, stack
 from storagekit.engine.run import Runner
 from storagekit.simulation import STANDARD
 from storagekit.simulation.measures import sums_of
+from storagekit.simulation.segments import _per_batch
+
+# before the fixtures change it
+FEW_RUNS = batch.FEW_RUNS
 
 
-def closed_loop(slots: int = 64) -> Scenario:
+def closed_loop(slots: int | None = 64) -> Scenario:
     """Eight bricks with two copies of each block, and 16 outstanding requests."""
     drive, copies = sk.load_drive("atlas10k"), sk.placement.Declustered(8, 2)
     system = sk.System(
@@ -32,6 +37,9 @@ def closed_loop(slots: int = 64) -> Scenario:
         (200, 4000, 64, [128, 32, 32, 32]),
         # the state of a run with 4,096 slots has about 400 KB
         (20, None, 4096, [16, 16]),
+        (2048, None, 4096, [16] * 128),
+        # a single remaining run has the width of its sweep
+        (1, 40, 64, [32]),
     ],
 )
 def test_large_sweeps_have_wide_batches_as_long_as_they_are_full(monkeypatch, runs, among, slots, full):
@@ -44,12 +52,51 @@ def test_large_sweeps_have_wide_batches_as_long_as_they_are_full(monkeypatch, ru
     np.testing.assert_array_equal(used, key)
 
 
+@pytest.mark.parametrize(
+    ("state_size", "wide"), [(1, 32), (2**17, 32), (2**17 + 1, 16), (2**22, 1), (2**22 + 1, 1), (2**40, 1)]
+)
+def test_a_batch_has_32_runs_or_the_runs_whose_states_have_4_mib(monkeypatch, state_size, wide):
+    monkeypatch.setattr(batch, "FEW_RUNS", FEW_RUNS)
+    monkeypatch.setattr(jax, "devices", lambda: [None, None])
+    assert sk.engine.width(2, state_size=state_size) == 2 * wide
+    assert sk.engine.width(1, state_size=state_size) == 1
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert sk.engine.width(2, state_size=state_size) == 4096
+
+
+def test_a_run_with_a_state_of_megabytes_is_simulated():
+    stacked, key = stack([closed_loop(slots=2**14)], range(2))
+    assert sum(used for _, _, used in batch.batches(stacked, key)) == 2
+    large = sk.System(
+        sk.load_drive("atlas10k"), sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.SATF(), slots=2**14
+    )
+    assert _per_batch(large) >= 1
+
+
+def test_batches_without_a_number_of_slots_are_an_input_error():
+    with pytest.raises(InputError, match=r"System\.slots is not given"):
+        list(batch.batches(*stack([closed_loop(slots=None)], range(4))))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4)])
+def test_a_log_of_another_shape_is_an_input_error(shape):
+    class Wrong(AbstractLog):
+        def keep(self, scenario, state, report):
+            return np.zeros(shape)
+
+    stacked, key = stack([closed_loop()], range(4))
+    with pytest.raises(InputError, match=r"Wrong.keep returned an array of shape .*return arrays of shape"):
+        Runner(stacked, key, Record(sums_of(STANDARD), Wrong())).advance(1)
+
+
 @pytest.mark.parametrize(("runs", "made"), [(16, 16), (12, 12), (11, 12), (17, 64), (40, 64), (65, 64)])
 def test_batches_that_need_no_padding_keep_their_size_only_if_they_are_small(monkeypatch, runs, made):
     monkeypatch.setattr(batch, "FEW_RUNS", 32)
     monkeypatch.setattr(jax, "devices", lambda: [None, None])
     stacked, key = stack([closed_loop()], range(runs))
     assert {some.shape[1] for _, some, _ in batch.batches(stacked, key, padded=False)} == {made}
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert {some.shape[1] for _, some, _ in batch.batches(stacked, key, padded=False)} == {runs + runs % 2}
 
 
 def test_a_run_does_not_depend_on_the_width_of_its_batch_in_any_bit():

@@ -258,7 +258,7 @@ def test_writes_that_complete_early_and_hedged_reads_prevent_segments():
 @pytest.mark.parametrize("drives", [2, 12, 128, 1000])
 @pytest.mark.parametrize("width", [2, 32, 1024, 4096])
 def test_segments_are_long_enough_to_be_compared(width, drives, monkeypatch):
-    monkeypatch.setattr(segments, "width", lambda runs, slots: width)
+    monkeypatch.setattr(segments, "width", lambda runs, state_size: width)
     before, count = segments._before(system(drives=drives)), segments._per_batch(system(drives=drives))
     assert 1 <= count <= width and count * 4 * before <= segments.TOGETHER
 
