@@ -23,6 +23,7 @@ from jaxtyping._storage import pop_shape_memo, push_shape_memo
 
 PACKAGES = (
     "core.batching",
+    "core.packed",
     "drive",
     "workload.arrivals",
     "workload.counts",

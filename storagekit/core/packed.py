@@ -1,8 +1,8 @@
 """Several arrays in one array for each width of a number, so that one operation stores or writes all of them.
 
-XLA combines the writes of several arrays into one loop, and compiles this loop badly. If the loop masks values into about
-ten arrays, LLVM does not use vector registers, because it cannot exclude that the arrays overlap. If the loop writes one
-row of several logs, XLA writes all rows again.
+XLA combines the writes of several arrays into one loop. If the loop masks values into about ten arrays, LLVM compiles it to
+scalar instructions, because it cannot exclude that the arrays overlap. If the loop writes one row of several logs, XLA
+writes all rows again.
 """
 
 from collections.abc import Sequence

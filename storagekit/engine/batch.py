@@ -26,14 +26,14 @@ from storagekit.engine.system import Scenario
 
 # larger arrays are equal only if they are the same object, because comparing traces takes too long
 LARGE = 2**17
-# Number of runs of a batch on each CPU device. An event of 16 runs takes nearly as much time as an event of 32 runs, and
-# with many slots more, because LLVM unrolls loops over 16 runs instead of using vector registers (benchmarks/README.md).
+# Number of runs of a batch on each CPU device. An event of 16 runs takes 0.7 to 1.8 of the time of an event of 32 runs,
+# because LLVM unrolls loops over 16 runs instead of using vector registers (benchmarks/README.md).
 FEW_RUNS = 32
-# Number of runs of a wide batch on each CPU device. A run then takes 0.8 to 1.08 of the time (benchmarks/README.md), but a
+# Number of runs of a wide batch on each CPU device. A run then takes 0.75 to 0.97 of the time (benchmarks/README.md), but a
 # second program is compiled. A sweep has wide batches if its runs fill at least `LEAST_FULL` of them.
 MANY_RUNS, LEAST_FULL = 64, 16
-# Largest number of bytes of the states of a batch on each CPU device. An event whose work is proportional to the number of
-# runs, such as an event of ARS with its table of delayed writes, takes longer in a wider batch.
+# Largest number of bytes of the states of a batch on each CPU device. With larger states, a run takes the same time in
+# batches of all widths (benchmarks/README.md), and a narrow batch has less padding.
 MOST_BYTES = 2**22
 # Bytes of the state of a run for each slot, approximately and without tables.
 SLOT_BYTES = 128
@@ -221,10 +221,11 @@ def batches(
         Number of runs of the batch that are not padding.
     """
     runs, devices = key.shape[1], len(jax.devices())
-    size = state_bytes(select_runs(scenario, np.zeros(1, int)), key[:, :1])
+    on_cpu = jax.default_backend() == "cpu"
+    size = state_bytes(select_runs(scenario, np.zeros(1, int)), key[:, :1]) if on_cpu else 1
     most, widest = width(among or runs, state_size=size), _width(MANY_RUNS, size)
-    padded = padded or (runs > most // 4 and jax.default_backend() == "cpu")
-    usual = most if padded else -(-runs // devices) * devices
+    equal = -(-runs // devices) * devices
+    usual = most if padded or (on_cpu and runs > most // 4) else min(most, equal)
     large = (among or runs) >= LEAST_FULL * widest
     start = 0
     while start < runs:

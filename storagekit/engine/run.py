@@ -153,12 +153,13 @@ def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tall
 
 
 def _checked(kept: Any, record: Record, batch: tuple[int, ...]) -> Any:
-    """Return the arrays that a log stores for an event. Raise InputError if their shape is not `[row, *batch]`."""
+    """Return the arrays that a log stores for an event. Raise InputError if a shape is not `[row, *batch]`."""
     for leaf in jax.tree.leaves(kept):
-        if np.ndim(leaf) != 1 + len(batch) or np.shape(leaf)[1:] != batch:
+        given = np.asarray(leaf) if np.isscalar(leaf) else leaf
+        if given.ndim != 1 + len(batch) or given.shape[1:] != batch or given.dtype.kind == "c":
             raise InputError(
-                f"{type(record.log).__name__}.keep returned an array of shape {list(np.shape(leaf))}: return arrays of "
-                f"shape {['row', *batch]}"
+                f"{type(record.log).__name__}.keep returned an array of {given.dtype} of shape {list(given.shape)}: "
+                "return real numbers or bool in the shape [row, *batch], for example [1, *batch] as report.elapsed"
             )
     return kept
 

@@ -22,8 +22,7 @@ from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies
 
 _DRIVES = ("7,200 rpm, 18 TB (data sheet)", "Quantum Atlas 10K, 9 GB (1999)")
-# The five loads with six seeds each are 30 runs, which fill a batch of two CPU devices. The seeds of a point are not
-# divided among batches: with 12 seeds, a quarter of each batch would be padding.
+# Four protocols, five loads and six seeds are 120 runs, which are two nearly full batches of two CPU devices.
 LOADS = (1, 2, 4, 8, 16)
 SEEDS, REQUESTS = 6, 1000
 # numbers of bricks and slots of the compiled programs, which also serve smaller systems

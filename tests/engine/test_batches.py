@@ -6,8 +6,8 @@ import pytest
 
 import storagekit as sk
 from storagekit.core.errors import InputError
-from storagekit.engine import AbstractLog, Record, Scenario, batch, keys, stack
-from storagekit.engine.run import Runner
+from storagekit.engine import AbstractLog, Record, ResponseLog, Scenario, batch, keys, stack
+from storagekit.engine.run import Runner, state_bytes
 from storagekit.simulation import STANDARD
 from storagekit.simulation.measures import sums_of
 from storagekit.simulation.segments import _per_batch
@@ -70,7 +70,7 @@ def test_a_run_with_a_state_of_megabytes_is_simulated():
     large = sk.System(
         sk.load_drive("atlas10k"), sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.SATF(), slots=2**14
     )
-    assert _per_batch(large) >= 1
+    assert _per_batch(large) == 2 * len(jax.devices())
 
 
 def test_batches_without_a_number_of_slots_are_an_input_error():
@@ -85,7 +85,7 @@ def test_a_log_of_another_shape_is_an_input_error(shape):
             return np.zeros(shape)
 
     stacked, key = stack([closed_loop()], range(4))
-    with pytest.raises(InputError, match=r"Wrong.keep returned an array of shape .*return arrays of shape"):
+    with pytest.raises(InputError, match=r"Wrong\.keep returned an array of float64 of shape .*\[row, \*batch\]"):
         Runner(stacked, key, Record(sums_of(STANDARD), Wrong())).advance(1)
 
 
@@ -99,14 +99,49 @@ def test_batches_that_need_no_padding_keep_their_size_only_if_they_are_small(mon
     assert {some.shape[1] for _, some, _ in batch.batches(stacked, key, padded=False)} == {runs + runs % 2}
 
 
+@pytest.mark.parametrize(("runs", "made"), [(1, 1), (4000, 4000), (10_000, 4096)])
+def test_a_batch_on_an_accelerator_has_at_most_4096_runs(monkeypatch, runs, made):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(jax, "devices", lambda: [None, None])
+    stacked, key = stack([closed_loop()], range(runs))
+    assert {some.shape[1] for _, some, _ in batch.batches(stacked, key, padded=False)} == {made}
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        closed_loop().system,
+        closed_loop(2**14).system,
+        sk.System(
+            sk.load_drive("toshiba_mg10_20tb"),
+            sk.placement.Replicas(2),
+            sk.dispatch.Hashing(),
+            sk.schedule.SATF(),
+            sk.write.Background(100),
+            slots=64,
+        ),
+    ],
+)
+def test_the_size_of_a_state_is_known_before_the_run(system):
+    scenario = Scenario(system, sk.workload.ClosedLoop(sk.workload.RandomRequests(sk.workload.FixedSize(4096), 0.7), 2))
+    stacked, key = stack([scenario], range(2))
+    state = Runner(stacked, key, Record()).run
+    held = sum(leaf.nbytes for leaf in jax.tree.leaves(state)) / 2
+    assert state_bytes(batch.select_runs(stacked, np.zeros(1, int)), key[:, :1]) == held
+    # a replay estimates this size without tables
+    assert held > system.slots * batch.SLOT_BYTES / 2
+    if not isinstance(system.write, sk.write.Background):
+        assert held < system.slots * batch.SLOT_BYTES * 2
+
+
 def test_a_run_does_not_depend_on_the_width_of_its_batch_in_any_bit():
     devices = len(jax.devices())
 
-    def sums(seeds: range):
+    def results(seeds: range):
         stacked, _ = stack([closed_loop()], seeds)
-        tally, _ = Runner(stacked, keys(seeds), Record(sums_of(STANDARD))).advance(4)
-        return tally
+        return Runner(stacked, keys(seeds), Record(sums_of(STANDARD), ResponseLog())).advance(4)
 
-    wide, narrow = sums(range(64 * devices)), sums(range(16 * devices))
-    for name, values in narrow.items():
-        assert np.asarray(values).tobytes() == np.asarray(wide[name])[..., : 16 * devices].tobytes(), name
+    narrow, usual, wide = (jax.tree.leaves(results(range(runs * devices))) for runs in (16, 32, 64))
+    for other in (usual, wide):
+        for one, same in zip(narrow, other, strict=True):
+            assert one.tobytes() == np.ascontiguousarray(same[..., : 16 * devices]).tobytes()
