@@ -102,6 +102,20 @@ def compiled_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
+def compilations() -> Iterator[list[str]]:
+    """Yield the list of events that JAX has compiled since the start of the test."""
+    seen = []
+
+    def note(name: str, seconds: float, **_) -> None:
+        if "backend_compile" in name:
+            seen.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    yield seen
+    jax.monitoring.unregister_event_duration_listener(note)
+
+
+@pytest.fixture
 def unchecked() -> Iterator[None]:
     """For tests that pass values of wrong types, to see them rejected as for users, whose calls are not
     type-checked."""

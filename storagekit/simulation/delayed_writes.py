@@ -3,7 +3,6 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from storagekit.engine import State
@@ -51,11 +50,12 @@ def pending(state: State, placement: AbstractPlacement, run: int = 0) -> Pending
     drives = np.flatnonzero(planned & first)
     slot, replica = plan.slot[drives], plan.replica[drives]
     location = jax.tree.map(lambda leaf: leaf[slot], slots.location)
-    written = np.left_shift(1, np.asarray(placement.part_on(jnp.asarray(drives), location)) * each + replica)
+    written = np.left_shift(1, np.asarray(placement.part_on(drives.astype(np.int32), location)) * each + replica)
     nothing = np.zeros(len(drives), np.int32)
 
     def home(location: Any) -> np.ndarray:
-        return np.asarray(placement.drive_of(jnp.int32(0), location))
+        # NumPy arrays of the many lengths of the table compile no programs
+        return np.asarray(placement.drive_of(np.zeros(1, np.int32), location))
 
     settled = (
         copies.number,

@@ -4,6 +4,8 @@ A word does not depend on earlier draws. Request i is therefore the same under e
 random numbers). One call of the cipher returns two words.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -62,7 +64,15 @@ def word_at(
     """
     shape = jnp.broadcast_shapes(key[:1].shape, counter.shape, block.shape)
     counter, block = (jnp.broadcast_to(half, shape).astype(jnp.uint32) for half in (counter, block))
-    return jax.lax.platform_dependent(jnp.asarray(key), counter, block, cpu=_threefry_in_loop, default=threefry)
+    return _for_platform(jnp.asarray(key), counter, block)
+
+
+# Without `jit`, a call outside of a program would compile the loop of `_threefry_in_loop` again.
+@partial(jax.jit, inline=True)
+def _for_platform(
+    key: UInt32[Array, "2 *batch"], counter: UInt32[Array, "row *batch"], block: UInt32[Array, "row *batch"]
+) -> tuple[UInt32[Array, "row *batch"], UInt32[Array, "row *batch"]]:
+    return jax.lax.platform_dependent(key, counter, block, cpu=_threefry_in_loop, default=threefry)
 
 
 def _threefry_in_loop(

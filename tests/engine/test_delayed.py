@@ -417,10 +417,13 @@ def test_the_access_log_agrees_with_the_reports_of_events():
     np.testing.assert_array_equal(log.completed.number[:count], reports.completed.number[:, 0])
 
 
-def test_the_table_of_a_batch_element_equals_the_table_of_its_single_run():
+def test_the_table_of_a_batch_element_equals_the_table_of_its_single_run(compilations):
     past = history(Scenario(system((1, 2, 2), MOST, *SYSTEMS["heuristic"]), stream(2, 0.0, 1e-3)), 2)
     state, _ = past.after(60)
+    compilations.clear()
     alone = pending(state, past.placement)
+    # tables of many lengths would compile programs for each length
+    assert not compilations
     batch = jax.tree.map(lambda leaf: np.stack([np.zeros_like(leaf), leaf], axis=-1), state)
     assert len(alone.number) > 2 and np.all(np.diff(alone.order[alone.order > 0]) > 0)
     for ours, theirs in zip(alone, pending(batch, past.placement, run=1), strict=True):

@@ -13,7 +13,7 @@ from storagekit.engine.state import random_phases
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
-from storagekit.workload.randomness import threefry, word_at
+from storagekit.workload.randomness import threefry, word_at, words
 
 SEEDS = [0, 1, 7, 2**31 - 1, 2**31, 2**32 - 1]
 
@@ -30,6 +30,15 @@ def test_words_on_the_host_equal_the_words_of_the_loop():
     ours = threefry(keys(SEEDS), counter, block)
     theirs = word_at(jnp.asarray(keys(SEEDS)), jnp.asarray(counter.view(np.int32)), jnp.asarray(block.view(np.int32)))
     assert np.array_equal(ours, theirs)
+
+
+def test_words_outside_of_a_program_are_compiled_once(compilations):
+    for seed in range(3):
+        for block in range(3):
+            words(keys([seed])[:, 0], jnp.asarray([7 + seed]), 11, block)
+        # the first call compiles; the numbers of later calls compile nothing
+        assert len(compilations) == 0 or seed == 0
+        compilations.clear()
 
 
 def test_words_equal_the_test_vectors_of_random123():

@@ -137,49 +137,35 @@ def test_nodes_of_several_speeds_have_a_row_for_each_protocol_and_name_the_faste
     assert found.sizes["protocol"] == 3 and f"{fastest}: " in shown.said and "all of them are served" in shown.said
 
 
-@pytest.fixture
-def compiled():
-    """Yield the list of events that JAX has compiled since the start of the test."""
-    seen = []
-
-    def note(name: str, seconds: float, **_) -> None:
-        if "backend_compile" in name:
-            seen.append(name)
-
-    jax.monitoring.register_event_duration_secs_listener(note)
-    yield seen
-    jax.monitoring.unregister_event_duration_listener(note)
-
-
-def compiles_nothing(schemes: dict, compiled: list, monkeypatch) -> None:
+def compiles_nothing(schemes: dict, compilations: list, monkeypatch) -> None:
     monkeypatch.setattr(protocol, "PROTOCOLS", schemes)
     monkeypatch.setattr(protocol, "REQUESTS", 200)
     protocol.over_load.cache_clear()
     dashboard = lab.page("protocol").dashboard()
     begin = begun(dashboard) | {"drive": protocol._DRIVES[1]}
     assert protocol.answer(**begin).data.sizes["scheme"] == len(schemes)
-    assert compiled
-    compiled.clear()
+    assert compilations
+    compilations.clear()
     changes = {"replicas": 8, "reads": 35, "latency": 1.5, "speed": 45, "load": 4}
     for name, value in changes.items():
         protocol.answer(**begin | {name: value})
-    assert not compiled
+    assert not compilations
     protocol.over_load.cache_clear()
 
 
-def test_no_number_of_a_protocol_compiles_anything(compiled, monkeypatch):
-    compiles_nothing({"hashing": ""}, compiled, monkeypatch)
+def test_no_number_of_a_protocol_compiles_anything(compilations, monkeypatch):
+    compiles_nothing({"hashing": ""}, compilations, monkeypatch)
 
 
 @pytest.mark.slow
-def test_no_number_of_any_protocol_compiles_anything(compiled, monkeypatch):
-    compiles_nothing(protocol.PROTOCOLS, compiled, monkeypatch)
+def test_no_number_of_any_protocol_compiles_anything(compilations, monkeypatch):
+    compiles_nothing(protocol.PROTOCOLS, compilations, monkeypatch)
 
 
-def test_a_change_of_structure_is_seen_to_compile(compiled):
+def test_a_change_of_structure_is_seen_to_compile(compilations):
     for dispatch, count in itertools.product((Hashing(), Randomized()), (2, 3)):
         jax.jit(lambda x, d=dispatch, c=count: x + c * len(str(d)))(1.0)
-    assert len(compiled) >= 4
+    assert len(compilations) >= 4
 
 
 def test_the_page_of_protocols_shows_simulated_results(monkeypatch):
