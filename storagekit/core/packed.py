@@ -21,7 +21,7 @@ from storagekit.core.batching import FEW_ROWS
 # Types of the words: numbers are stored in words of their width, and a bool in a word of 32 bits.
 _WORDS = tuple(np.dtype(kind) for kind in (np.int8, np.int16, np.int32, np.int64))
 # number of bytes of the widest numbers without `jax.enable_x64`
-WIDE = 4
+_WIDEST = 4
 
 
 class Form(NamedTuple):
@@ -118,7 +118,7 @@ class Packed(eqx.Module):
         first = sum(lengths[other] for other in group if other < number)
         words: Any = self.words[at]
         # the state of a run may be read where numbers of 64 bits are not enabled
-        with jax.enable_x64(True) if kind.itemsize > WIDE else nullcontext():
+        with jax.enable_x64(True) if kind.itemsize > _WIDEST else nullcontext():
             words = words[(slice(None),) * axis + (slice(first, first + lengths[number]),)]
             return words != 0 if kind.kind == "b" else words.view(kind)
 

@@ -32,8 +32,8 @@ FEW_RUNS = 32
 # Number of runs of a wide batch on each CPU device. A run then takes 0.75 to 0.97 of the time (benchmarks/README.md), but a
 # second program is compiled. A sweep has wide batches if its runs fill at least `LEAST_FULL` of them.
 MANY_RUNS, LEAST_FULL = 64, 16
-# Largest number of bytes of the states of a batch on each CPU device. With larger states, a run takes the same time in
-# batches of all widths (benchmarks/README.md), and a narrow batch has less padding.
+# Largest number of bytes of the states of a batch on each CPU device. With larger states, a run takes about the same
+# time in batches of all widths (benchmarks/README.md), and a narrow batch has less padding.
 MOST_BYTES = 2**22
 # Bytes of the state of a run for each slot, approximately and without tables.
 SLOT_BYTES = 128

@@ -318,13 +318,13 @@ def state_bytes(scenario: Scenario, key: UInt32[np.ndarray, "2 1"]) -> int:
     InputError
         If System.slots is not given.
     """
-    arrays, static = _divided(scenario)
+    arrays, static = _numbers_and_static(scenario)
     drawn = np.zeros((scenario.system.drives, 1), np.float32)
     with int64_enabled(scenario.system.long_addresses), uncollected():
         return _bytes(_begin.eval_shape(arrays, static, key, drawn))
 
 
-def _divided(scenario: Scenario) -> tuple[PyTree, Static]:
+def _numbers_and_static(scenario: Scenario) -> tuple[PyTree, Static]:
     """Return the numbers of a scenario, as NumPy arrays of the types that the engine uses, and the static part."""
     system = scenario.system
     if system.slots == AUTO:
@@ -364,7 +364,7 @@ class Runner:
         instance_of(Scenario, "a Scenario(system, arrivals)")("scenario of a run", scenario)
         instance_of(Record, "a record, such as sk.engine.Record()")("record of a run", record)
         run_key("key", key)
-        arrays, self.static = _divided(scenario)
+        arrays, self.static = _numbers_and_static(scenario)
         say_if_late()
         announce_compilations()
         self.long_addresses = scenario.system.long_addresses

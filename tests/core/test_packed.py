@@ -69,7 +69,7 @@ def test_packed_arrays_return_every_bit(wide):
     assert same(on_host.tree(), given)
 
 
-def test_a_bool_has_a_word_of_its_own_width_of_32_bits():
+def test_a_bool_is_stored_in_a_word_of_32_bits():
     assert [None if word is None else word.shape for word in packed(arrays(4)).words] == [(4, 3), (4, 3), (24, 3), None]
 
 
